@@ -1,0 +1,6 @@
+//! Records the traffic between an MCP client and its servers, and shows it here or over SSH.
+//!
+//! The rooms, in reading order; `docs/ARCHITECTURE.md` says what each may import.
+
+/// Text that is safe to show, clock, sizes, spans, environment.
+pub mod base;
