@@ -4,3 +4,6 @@
 
 /// Text that is safe to show, clock, sizes, spans, environment.
 pub mod base;
+
+/// Bytes to JSON values, ids and messages; bytes to lines.
+pub mod wire;
