@@ -7,3 +7,6 @@ pub mod base;
 
 /// Bytes to JSON values, ids and messages; bytes to lines.
 pub mod wire;
+
+/// Envelope, session log, state directory, catalogue, liveness.
+pub mod record;
