@@ -10,3 +10,6 @@ pub mod wire;
 
 /// Envelope, session log, state directory, catalogue, liveness.
 pub mod record;
+
+/// What any source of envelopes tells a viewer: order, duplicates, gaps, back-off.
+pub mod feed;
