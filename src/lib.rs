@@ -13,3 +13,6 @@ pub mod record;
 
 /// What any source of envelopes tells a viewer: order, duplicates, gaps, back-off.
 pub mod feed;
+
+/// The model: sessions, calls, counters, filters.
+pub mod session;

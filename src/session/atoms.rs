@@ -1,0 +1,102 @@
+//! Names that repeat (methods, tools, hosts), kept once and numbered, in bounded number.
+
+use std::sync::Arc;
+
+use super::hash::Map;
+
+/// Names numbered before further ones are kept for each use alone.
+const MAX_ATOMS: usize = 16_384;
+/// Bytes of a name that are kept (session-model.md 22.3); longer ones are cut and marked by `…`.
+const MAX_NAME: usize = 1_024;
+
+/// Gives equal names one allocation.
+#[derive(Debug, Default)]
+pub(super) struct Atoms {
+    known: Map<Arc<str>, u32>,
+    list: Vec<Arc<str>>,
+}
+
+impl Atoms {
+    /// The shared copy of `name`, cut at 1 KiB.
+    pub(super) fn share(&mut self, name: &str) -> Arc<str> {
+        let name = clip(name, MAX_NAME);
+        if let Some((known, _)) = self.known.get_key_value(name) {
+            return Arc::clone(known);
+        }
+        let shared: Arc<str> = name.into();
+        if self.list.len() < MAX_ATOMS {
+            self.add(&shared);
+        }
+        shared
+    }
+
+    /// The number of `name`; the number of `…` once the table is full.
+    pub(super) fn number(&mut self, name: &str) -> u32 {
+        let name = clip(name, MAX_NAME);
+        if let Some(known) = self.known.get(name) {
+            return *known;
+        }
+        let name = if self.list.len() < MAX_ATOMS {
+            name
+        } else {
+            "…"
+        };
+        if let Some(known) = self.known.get(name) {
+            return *known;
+        }
+        self.add(&name.into())
+    }
+
+    /// The number of a name, if it has one.
+    pub(super) fn find(&self, name: &str) -> Option<u32> {
+        self.known.get(name).copied()
+    }
+
+    /// The name of a number.
+    pub(super) fn name(&self, number: u32) -> Option<&Arc<str>> {
+        self.list.get(usize::try_from(number).ok()?)
+    }
+
+    fn add(&mut self, name: &Arc<str>) -> u32 {
+        let number = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        self.list.push(Arc::clone(name));
+        self.known.insert(Arc::clone(name), number);
+        number
+    }
+}
+
+/// At most `limit` bytes of `text`, whole characters.
+pub(super) fn clip(text: &str, limit: usize) -> &str {
+    let mut end = text.len().min(limit);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_names_have_one_number_and_the_table_is_bounded() {
+        let mut atoms = Atoms::default();
+        let first = atoms.number("ping");
+        assert_eq!(atoms.number("ping"), first);
+        for at in 0..(MAX_ATOMS * 2) {
+            atoms.number(&at.to_string());
+        }
+        assert_eq!(atoms.name(first).map(|name| &**name), Some("ping"));
+        assert!(atoms.list.len() <= MAX_ATOMS + 1);
+        let full = atoms.number("another");
+        assert_eq!(atoms.name(full).map(|name| &**name), Some("…"));
+        assert_eq!(&*atoms.share("kept alone"), "kept alone");
+    }
+
+    #[test]
+    fn long_names_are_cut_between_characters() {
+        assert_eq!(clip("añb", 2), "a");
+        assert_eq!(clip("añb", 3), "añ");
+        assert_eq!(Atoms::default().share(&"x".repeat(5_000)).len(), MAX_NAME);
+    }
+}

@@ -1,0 +1,167 @@
+//! What a frame is (session-model.md 3.1, 3.4): the first row of the table that fits.
+
+use std::borrow::Cow;
+
+use super::row::Kind;
+use crate::{
+    record::{Direction, Envelope, HttpFields, Payload},
+    wire::{Answer, Message, MessageKind, json, peek_prefix},
+};
+
+/// The members of a message that were there, or that could be recovered.
+#[derive(Debug, Default)]
+pub(super) struct Parts<'a> {
+    /// Exact JSON text of the id.
+    pub(super) id: Option<&'a [u8]>,
+    pub(super) method: Option<Cow<'a, str>>,
+    pub(super) params: Option<&'a [u8]>,
+    pub(super) result: Option<&'a [u8]>,
+    /// A non-null error; empty when only its beginning was seen.
+    pub(super) error: Option<&'a [u8]>,
+}
+
+/// One frame after classification.
+#[derive(Debug)]
+pub(super) struct Classified<'a> {
+    pub(super) kind: Kind,
+    pub(super) parts: Parts<'a>,
+    /// A truncated frame that could not be linked to anything.
+    pub(super) unlinked: bool,
+}
+
+impl Classified<'_> {
+    fn plain(kind: Kind) -> Self {
+        Self {
+            kind,
+            parts: Parts::default(),
+            unlinked: false,
+        }
+    }
+}
+
+/// HTTP status of a frame; 0 when none.
+pub(super) fn status_of(envelope: &Envelope) -> u16 {
+    envelope.http.as_ref().map_or(0, |http| http.status)
+}
+
+/// Rows 2 to 7 of the table, which need the envelope; `None`: the payload decides.
+pub(super) fn by_envelope(envelope: &Envelope) -> Option<Classified<'_>> {
+    match &envelope.direction {
+        Direction::Stderr => return Some(Classified::plain(Kind::Stderr)),
+        Direction::Unknown(_) | Direction::Meta => return Some(Classified::plain(Kind::Other)),
+        Direction::ClientToServer | Direction::ServerToClient => {}
+    }
+    if envelope.truncated {
+        return Some(salvage(envelope));
+    }
+    let empty = match &envelope.payload {
+        Payload::Nothing => true,
+        Payload::Text(text) => text.is_empty(),
+        Payload::Raw(_) => false,
+    };
+    if empty && status_of(envelope) != 0 {
+        return Some(Classified::plain(Kind::Transport));
+    }
+    let event = envelope
+        .http
+        .as_ref()
+        .is_some_and(|http| http.event.is_some());
+    let is_array = matches!(&envelope.payload, Payload::Raw(raw) if raw.bytes().starts_with(b"["));
+    if event && !is_array && envelope.direction == Direction::ServerToClient {
+        return Some(Classified::plain(Kind::Other));
+    }
+    None
+}
+
+/// Rows 8 to 14 of the table for a JSON value, or `None` for a payload that is not JSON.
+pub(super) fn by_payload<'a>(value: Option<&'a [u8]>, http: Option<&HttpFields>) -> Classified<'a> {
+    let Some(value) = value else {
+        return Classified::plain(no_message(http));
+    };
+    let message = Message::read(value);
+    let error = message.error.filter(|error| *error != b"null");
+    let status = http.map_or(0, |http| http.status);
+    let gateway = message.jsonrpc.is_none()
+        && message.method.is_none()
+        && message.result.is_none()
+        && error.is_some_and(|error| {
+            error.first() != Some(&b'{') || (message.id.is_none() && status >= 400)
+        });
+    let kind = match message.kind {
+        _ if gateway => no_message(http),
+        MessageKind::Request => Kind::Request,
+        MessageKind::Notification => Kind::Notification,
+        MessageKind::Response => Kind::Response,
+        MessageKind::MethodNotText | MessageKind::NotRpc => no_message(http),
+        MessageKind::Other => Kind::Other,
+    };
+    Classified {
+        kind,
+        parts: Parts {
+            id: message.id,
+            method: message.method.and_then(json::string),
+            params: message.params,
+            result: message.result,
+            error,
+        },
+        unlinked: false,
+    }
+}
+
+/// Row 8: what a frame without a JSON-RPC message is.
+fn no_message(http: Option<&HttpFields>) -> Kind {
+    let answer = http.is_some_and(|http| {
+        http.status == 202
+            || http.status >= 300
+            || http
+                .http_method
+                .as_deref()
+                .is_some_and(|method| method.eq_ignore_ascii_case("DELETE"))
+    });
+    if answer {
+        Kind::Transport
+    } else {
+        Kind::Invalid
+    }
+}
+
+/// A frame of which only a part was recorded: never invalid, judged by what is complete.
+fn salvage(envelope: &Envelope) -> Classified<'_> {
+    let mut parts = Parts::default();
+    let (mut result, mut error) = (false, false);
+    let bytes: &[u8] = match &envelope.payload {
+        Payload::Text(text) => text,
+        Payload::Raw(raw) => raw.bytes(),
+        Payload::Nothing => b"",
+    };
+    let prefix = peek_prefix(bytes);
+    parts.id = prefix.id;
+    parts.method = prefix.method;
+    parts.params = prefix.params;
+    match prefix.has {
+        Some(Answer::Result) => result = true,
+        Some(Answer::Error) => error = true,
+        None => {}
+    }
+    if let Some(peek) = &envelope.peek {
+        parts.id = peek.id.as_deref().or(parts.id);
+        if let Some(method) = &peek.method {
+            parts.method = Some(Cow::Borrowed(method));
+        }
+        result |= peek.has.as_deref() == Some("result");
+        error |= peek.has.as_deref() == Some("error");
+    }
+    parts.error = error.then_some(&[]);
+    parts.result = (result && !error).then_some(&[]);
+    let kind = match &parts.method {
+        Some(_) if parts.id.is_some() => Kind::Request,
+        Some(method) if method.starts_with("notifications/") => Kind::Notification,
+        None if result || error => Kind::Response,
+        _ => Kind::Other,
+    };
+    Classified {
+        unlinked: kind == Kind::Other,
+        kind,
+        parts,
+    }
+}

@@ -1,0 +1,303 @@
+//! One envelope into rows, and each row to the step that its kind asks for
+//! (session-model.md 3).
+
+use bytes::Bytes;
+
+use super::{
+    classify::{self, Classified},
+    fact::Fact,
+    head::Control,
+    hops::{ClientKey, Side},
+    key::JsonId,
+    machine::{At, Machine},
+    peers,
+    row::{Kind, RowFlags, RowId},
+    row_store::{Held, Stored},
+};
+use crate::{
+    base::Timestamp,
+    record::{Direction, Envelope, HttpFields, Payload, Place, Seq, Transport},
+    wire::{is_empty_batch, split_batch},
+};
+
+/// Bytes charged for a held frame beside its line: what its envelope and its place in memory take.
+const FRAME_COST: u64 = size_of::<Held>() as u64 + 64;
+/// Exchanges that are remembered as having carried a message of the client.
+const MAX_EXCHANGES: usize = 65_536;
+
+/// What comes with an envelope.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival<'a> {
+    pub(super) place: Option<&'a Place>,
+    pub(super) arrived: Option<Timestamp>,
+    /// It comes after frames with higher numbers and could not be sorted in.
+    pub(super) out_of_place: bool,
+}
+
+impl Machine {
+    /// Folds one envelope that is not a record of the recorder itself; answers what was charged.
+    pub(super) fn frame(
+        &mut self,
+        envelope: &Envelope,
+        arrival: Arrival<'_>,
+        facts: &mut Vec<Fact>,
+    ) -> u64 {
+        self.head.take(envelope);
+        if let Some(classified) = classify::by_envelope(envelope) {
+            let body = match &envelope.payload {
+                Payload::Nothing => None,
+                Payload::Raw(raw) => Some((raw.bytes().clone(), true)),
+                Payload::Text(text) => Some((text.clone(), false)),
+            };
+            return self.element(envelope, arrival, (0, body), classified, facts);
+        }
+        let http = envelope.http.as_deref();
+        let Payload::Raw(raw) = &envelope.payload else {
+            let body = match &envelope.payload {
+                Payload::Text(text) => Some((text.clone(), false)),
+                _ => None,
+            };
+            let classified = classify::by_payload(None, http);
+            return self.element(envelope, arrival, (0, body), classified, facts);
+        };
+        let bytes = raw.bytes();
+        if !bytes.starts_with(b"[") || envelope.batch && !is_empty_batch(bytes) {
+            let classified = classify::by_payload(Some(bytes), http);
+            let body = Some((bytes.clone(), true));
+            return self.element(envelope, arrival, (0, body), classified, facts);
+        }
+        self.old_batch(envelope, arrival, bytes, facts)
+    }
+
+    /// The whole array in one envelope, as old logs hold it (session-model.md 3.3).
+    fn old_batch(
+        &mut self,
+        envelope: &Envelope,
+        arrival: Arrival<'_>,
+        bytes: &Bytes,
+        facts: &mut Vec<Fact>,
+    ) -> u64 {
+        let http = envelope.http.as_deref();
+        let Some(ranges) = split_batch(bytes) else {
+            // Empty, which is no message, or longer than anybody should split.
+            let mut classified = classify::by_payload(Some(bytes), http);
+            if !is_empty_batch(bytes) {
+                classified.kind = Kind::Other;
+            }
+            let body = Some((bytes.clone(), true));
+            return self.element(envelope, arrival, (0, body), classified, facts);
+        };
+        let size = u32::try_from(ranges.len()).unwrap_or(u32::MAX);
+        let mut charge = 0;
+        for (index, range) in (0..).zip(ranges) {
+            let slice = bytes.slice(range);
+            let classified = classify::by_payload(Some(&slice), http);
+            let body = Some((slice.clone(), true));
+            charge += self.element(envelope, arrival, (index, body), classified, facts);
+            let id = RowId {
+                seq: envelope.seq,
+                index,
+            };
+            if let Some(row) = self.rows.by_id_mut(id) {
+                row.set_batch(index, size);
+            }
+        }
+        charge
+    }
+
+    /// One row.
+    fn element(
+        &mut self,
+        envelope: &Envelope,
+        arrival: Arrival<'_>,
+        (index, body): (u32, Option<(Bytes, bool)>),
+        mut classified: Classified<'_>,
+        facts: &mut Vec<Fact>,
+    ) -> u64 {
+        let row = RowId {
+            seq: envelope.seq,
+            index,
+        };
+        let side = peers::side_of(&envelope.direction);
+        let mut at = self.at(row, side.unwrap_or(Side::Server), envelope, arrival);
+        if classified.kind == Kind::Response
+            && at.truncated
+            && classified.parts.id.is_none()
+            && !self.names_one(&at)
+        {
+            (classified.kind, classified.unlinked) = (Kind::Other, true);
+        }
+        let charge = self.add_row(envelope, arrival, row, body, &classified);
+        facts.push(Fact::NewRow(row));
+        self.count_kind(classified.kind, side, &mut at, envelope);
+        if classified.unlinked {
+            self.unlinked_frame(at.side, at.row.seq, facts);
+        }
+        self.step(&at, envelope.http.as_deref(), &classified, facts);
+        charge
+    }
+
+    fn at(&mut self, row: RowId, side: Side, envelope: &Envelope, arrival: Arrival<'_>) -> At {
+        let http = envelope.http.as_deref();
+        let conn_id = http
+            .and_then(|http| http.conn_id.as_deref())
+            .unwrap_or_default();
+        At {
+            row,
+            ts: envelope.ts,
+            arrived: arrival.arrived,
+            side,
+            conn: self.peers.number(conn_id),
+            exchange: http.map_or(0, |http| http.exchange),
+            client: ClientKey::default(),
+            status: classify::status_of(envelope),
+            http: http.is_some() || envelope.transport == Transport::Http,
+            truncated: envelope.truncated,
+            redacted: envelope.redacted,
+            counted: false,
+        }
+    }
+
+    fn step(
+        &mut self,
+        at: &At,
+        http: Option<&HttpFields>,
+        frame: &Classified<'_>,
+        facts: &mut Vec<Fact>,
+    ) {
+        match frame.kind {
+            Kind::Request => self.request(at, http, &frame.parts, facts),
+            Kind::Response => self.response(at, http, &frame.parts, facts),
+            Kind::Notification => self.notification(at, http, &frame.parts, facts),
+            Kind::Transport => {
+                self.transport(at, http, facts);
+                if http.is_some_and(|http| http.unobserved.is_some()) {
+                    self.unobserved_answer(at, facts);
+                }
+            }
+            Kind::Stderr | Kind::Invalid | Kind::Other => {}
+        }
+    }
+
+    fn count_kind(&mut self, kind: Kind, side: Option<Side>, at: &mut At, envelope: &Envelope) {
+        let counters = &mut self.counters;
+        counters.frames += 1;
+        match kind {
+            Kind::Request => counters.requests += 1,
+            Kind::Response => counters.responses += 1,
+            Kind::Notification => counters.notifications += 1,
+            Kind::Stderr => counters.stderr_lines += 1,
+            Kind::Invalid => {
+                counters.invalid += 1;
+                self.mark_problem(at.row);
+            }
+            Kind::Transport | Kind::Other => {}
+        }
+        if let Some(ts) = envelope.ts {
+            self.activity.count(ts);
+        }
+        let message = matches!(kind, Kind::Request | Kind::Response | Kind::Notification);
+        if side == Some(Side::Client) && message && at.exchange != 0 {
+            if self.exchanges.len() >= MAX_EXCHANGES {
+                self.exchanges.clear();
+            }
+            self.exchanges.insert(at.exchange);
+        }
+        if at.http && side == Some(Side::Server) {
+            at.client = self.peers.server_key(envelope.http.as_deref(), at.conn);
+        } else if at.http && side == Some(Side::Client) && kind == Kind::Response {
+            let http = envelope.http.as_deref();
+            at.client = self.peers.client_key(http, at.conn, None, false);
+        }
+        self.drop_early(at);
+    }
+
+    fn add_row(
+        &mut self,
+        envelope: &Envelope,
+        arrival: Arrival<'_>,
+        row: RowId,
+        body: Option<(Bytes, bool)>,
+        frame: &Classified<'_>,
+    ) -> u64 {
+        let mut stored = Stored::new(row, envelope.ts, frame.kind);
+        let length = body.as_ref().map_or(0, |(bytes, _)| bytes.len());
+        let size = envelope.wire_bytes.unwrap_or(length as u64);
+        stored.size = u32::try_from(size).unwrap_or(u32::MAX);
+        stored.status = classify::status_of(envelope);
+        stored.has_body = body.is_some();
+        stored.set_flags(RowFlags {
+            truncated: envelope.truncated,
+            redacted: envelope.redacted,
+            out_of_place: arrival.out_of_place,
+            ..RowFlags::default()
+        });
+        if envelope.batch && envelope.batch_size > 0 {
+            stored.set_batch(envelope.batch_index, envelope.batch_size);
+        }
+        if let Some(method) = &frame.parts.method {
+            stored.set_method(self.atoms.number(method));
+        }
+        stored.json_id = frame
+            .parts
+            .id
+            .map(|id| JsonId::new(&String::from_utf8_lossy(id)));
+        self.rows.set_direction(&mut stored, &envelope.direction);
+        if let Some(place) = arrival.place {
+            self.rows.set_place(&mut stored, place);
+        }
+        let line = arrival.place.map_or(0, |place| u64::from(place.length));
+        // The first row of a frame is charged for its line, further elements share it.
+        let line = if row.index == 0 {
+            line.max(length as u64)
+        } else {
+            0
+        };
+        let charge = FRAME_COST + line;
+        stored.held = Some(Box::new(Held {
+            body,
+            envelope: (row.index == 0).then(|| envelope.clone()),
+            arrived: arrival.arrived,
+            charge,
+        }));
+        self.rows.insert(stored);
+        charge
+    }
+
+    /// Folds a record of the recorder itself: it has no row.
+    pub(super) fn meta(&mut self, envelope: &Envelope, facts: &mut Vec<Fact>) {
+        self.head.take(envelope);
+        if self.head.control(envelope) == Control::Unobserved {
+            self.unlinked_frame(Side::Client, envelope.seq, facts);
+        }
+    }
+
+    /// Counts a frame that could not be linked to anything.
+    fn unlinked_frame(&mut self, sender: Side, seq: Seq, facts: &mut Vec<Fact>) {
+        let count = self.unlinked.of(sender);
+        *count = count.saturating_add(1);
+        self.unlinked_answer(sender, seq, facts);
+    }
+
+    /// A response whose body went by unread (session-model.md 3.4).
+    fn unobserved_answer(&mut self, at: &At, facts: &mut Vec<Fact>) {
+        if at.exchange == 0 {
+            self.unlinked_frame(at.side, at.row.seq, facts);
+            return;
+        }
+        let waiting: Vec<_> = self
+            .hops
+            .of_exchange(at.exchange)
+            .iter()
+            .filter_map(|hop| self.hops.get(*hop).map(|hop| hop.call))
+            .collect();
+        for call in waiting {
+            self.change(call, facts, super::call::Call::set_maybe_lost);
+        }
+    }
+}
+
+/// True for records of the recorder itself.
+pub(super) fn is_meta(envelope: &Envelope) -> bool {
+    envelope.direction == Direction::Meta
+}

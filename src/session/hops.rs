@@ -1,0 +1,346 @@
+//! Request frames by id, exchange and progress token, and the search for the one that an answer
+//! belongs to (session-model.md 4.4).
+
+use std::{collections::VecDeque, sync::Arc};
+
+use smallvec::SmallVec;
+
+use super::{call::CallId, hash::Map, hop_index::HopIndex, key::Key};
+
+/// Hops that no longer wait and are remembered (session-model.md 22.3).
+const MAX_DONE: usize = 65_536;
+/// Hops by which the table grows.
+const GROWTH: usize = 4_096;
+/// Hops of one id that are looked at.
+const MAX_EQUAL: usize = 128;
+/// Hops on other connections beyond which an answer is ambiguous (session-model.md 4.4, M3).
+const MAX_ELSEWHERE: usize = 64;
+/// Hops of one token that are looked at.
+const MAX_TOKEN: usize = 16;
+
+/// Who sent a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Side {
+    Client,
+    Server,
+}
+
+impl Side {
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
+/// A value for each of the two senders.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PerSide<T> {
+    client: T,
+    server: T,
+}
+
+impl<T> PerSide<T> {
+    pub(super) fn of(&mut self, side: Side) -> &mut T {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+}
+
+/// One logical client (session-model.md 4.1), by numbers of names; 0 is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct ClientKey {
+    pub(super) peer: u32,
+    pub(super) host: u32,
+    pub(super) who: u32,
+}
+
+impl ClientKey {
+    /// A missing part agrees with any; two peers only when equal.
+    pub(super) fn agrees(self, other: Self) -> bool {
+        let part = |one: u32, other: u32| one == 0 || other == 0 || one == other;
+        if self.peer != 0 && other.peer != 0 {
+            return self.peer == other.peer;
+        }
+        part(self.host, other.host) && part(self.who, other.who)
+    }
+}
+
+/// Place of a hop in the table.
+pub(super) type HopId = u32;
+
+/// One request frame.
+#[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent marks, not states of one machine"
+)]
+pub(super) struct HopEntry {
+    pub(super) call: CallId,
+    /// Which of the call's hops.
+    pub(super) at: u32,
+    /// Who sent the request.
+    pub(super) side: Side,
+    pub(super) key: Option<Key>,
+    pub(super) conn: u32,
+    pub(super) exchange: u64,
+    pub(super) client: ClientKey,
+    pub(super) answered: bool,
+    /// Unanswered, and its call is open.
+    pub(super) waiting: bool,
+    pub(super) token: Option<Key>,
+    /// Hash of the parameters that a retry repeats.
+    pub(super) base: Option<u64>,
+    /// The request declared a revision before 2026-07-28.
+    pub(super) declared_legacy: bool,
+    /// The request asked for a task, or its parameters are unknown.
+    pub(super) wants_task: bool,
+    pub(super) task_id: Option<Arc<str>>,
+}
+
+/// What an answer is known by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    /// Who sent the request.
+    pub(super) side: Side,
+    pub(super) key: Option<&'a Key>,
+    pub(super) conn: u32,
+    pub(super) exchange: u64,
+    pub(super) client: ClientKey,
+    pub(super) http: bool,
+    /// Its id says nothing: redacted, cut off, or `null` on an error.
+    pub(super) nameless: bool,
+    /// It is an error with an HTTP status of 400 and above.
+    pub(super) refused: bool,
+}
+
+/// All hops that can still be named.
+#[derive(Debug, Default)]
+pub(super) struct Hops {
+    slots: Vec<Option<HopEntry>>,
+    free: Vec<HopId>,
+    by_key: HopIndex,
+    /// Waiting hops of an exchange.
+    by_exchange: Map<u64, SmallVec<[HopId; 2]>>,
+    by_token: HopIndex,
+    done: VecDeque<HopId>,
+}
+
+impl Hops {
+    pub(super) fn get(&self, id: HopId) -> Option<&HopEntry> {
+        self.slots.get(usize::try_from(id).ok()?)?.as_ref()
+    }
+
+    fn get_mut(&mut self, id: HopId) -> Option<&mut HopEntry> {
+        self.slots.get_mut(usize::try_from(id).ok()?)?.as_mut()
+    }
+
+    /// Adds a waiting hop.
+    pub(super) fn add(&mut self, entry: HopEntry) -> HopId {
+        let id = self.free.pop().unwrap_or_else(|| {
+            if self.slots.len() == self.slots.capacity() {
+                // The table stops growing at its bound: doubling would waste half of it.
+                self.slots.reserve_exact(GROWTH);
+            }
+            self.slots.push(None);
+            u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
+        });
+        if let Some(key) = &entry.key {
+            let surplus = self.surplus_of_key(entry.side, key);
+            self.by_key.remove((entry.side, key), surplus);
+            self.by_key.add((entry.side, key), id);
+        }
+        if let Some(token) = &entry.token {
+            let surplus = self.surplus_of_token(entry.side, token);
+            self.by_token.remove((entry.side, token), surplus);
+            self.by_token.add((entry.side, token), id);
+        }
+        if entry.exchange != 0 {
+            self.by_exchange.entry(entry.exchange).or_default().push(id);
+        }
+        if let Some(slot) = usize::try_from(id)
+            .ok()
+            .and_then(|at| self.slots.get_mut(at))
+        {
+            *slot = Some(entry);
+        }
+        id
+    }
+
+    /// The hop that is looked at no more when one with the same key comes: the oldest that does not
+    /// wait, else the oldest.
+    fn surplus_of_key(&self, side: Side, key: &Key) -> Option<HopId> {
+        let equal = self.with_key(side, key);
+        equal.clone().nth(MAX_EQUAL - 1)?;
+        let done = equal.clone().filter(|(_, hop)| !hop.waiting).last();
+        done.or(equal.last()).map(|(hop, _)| hop)
+    }
+
+    fn surplus_of_token(&self, side: Side, token: &Key) -> Option<HopId> {
+        let equal = self.with_token(side, token);
+        equal.clone().nth(MAX_TOKEN - 1)?;
+        equal.last().map(|(hop, _)| hop)
+    }
+
+    /// Notes that the hop was answered.
+    pub(super) fn answer(&mut self, id: HopId) {
+        self.stop(id);
+        if let Some(hop) = self.get_mut(id) {
+            hop.answered = true;
+        }
+    }
+
+    /// Notes that the hop waits no longer; the oldest of these is forgotten at the bound.
+    pub(super) fn stop(&mut self, id: HopId) {
+        let Some(hop) = self.get_mut(id).filter(|hop| hop.waiting) else {
+            return;
+        };
+        hop.waiting = false;
+        let exchange = hop.exchange;
+        if exchange != 0 {
+            self.leave_exchange(exchange, id);
+        }
+        self.done.push_back(id);
+        if self.done.len() > MAX_DONE
+            && let Some(oldest) = self.done.pop_front()
+        {
+            self.forget(oldest);
+        }
+    }
+
+    /// Takes a hop out of every index.
+    pub(super) fn forget(&mut self, id: HopId) {
+        let slot = usize::try_from(id)
+            .ok()
+            .and_then(|at| self.slots.get_mut(at));
+        let Some(hop) = slot.and_then(Option::take) else {
+            return;
+        };
+        self.free.push(id);
+        if hop.waiting && hop.exchange != 0 {
+            self.leave_exchange(hop.exchange, id);
+        }
+        if let Some(key) = &hop.key {
+            self.by_key.remove((hop.side, key), Some(id));
+        }
+        if let Some(token) = &hop.token {
+            self.by_token.remove((hop.side, token), Some(id));
+        }
+    }
+
+    fn leave_exchange(&mut self, exchange: u64, id: HopId) {
+        if let Some(list) = self.by_exchange.get_mut(&exchange) {
+            if let Some(at) = list.iter().position(|hop| *hop == id) {
+                list.remove(at);
+            }
+            if list.is_empty() {
+                self.by_exchange.remove(&exchange);
+            }
+        }
+    }
+
+    /// Waiting hops of an exchange.
+    pub(super) fn of_exchange(&self, exchange: u64) -> &[HopId] {
+        match exchange {
+            0 => &[],
+            _ => self.by_exchange.get(&exchange).map_or(&[], |list| list),
+        }
+    }
+
+    /// Hops with a key, newest first.
+    pub(super) fn with_key<'a>(
+        &'a self,
+        side: Side,
+        key: &'a Key,
+    ) -> impl Iterator<Item = (HopId, &'a HopEntry)> + Clone {
+        let fits = move |hop: &HopEntry| hop.side == side && hop.key.as_ref() == Some(key);
+        let all = self.by_key.all((side, key));
+        all.filter_map(move |id| Some((id, self.get(id).filter(|hop| fits(hop))?)))
+    }
+
+    /// Hops with a progress token, newest first.
+    pub(super) fn with_token<'a>(
+        &'a self,
+        side: Side,
+        token: &'a Key,
+    ) -> impl Iterator<Item = (HopId, &'a HopEntry)> + Clone {
+        let fits = move |hop: &HopEntry| hop.side == side && hop.token.as_ref() == Some(token);
+        let all = self.by_token.all((side, token));
+        all.filter_map(move |id| Some((id, self.get(id).filter(|hop| fits(hop))?)))
+    }
+
+    /// True when a request of the client waits on the connection.
+    pub(super) fn waits_on(&self, conn: u32) -> bool {
+        // Only asked for HTTP refusals without exchange, in old logs.
+        self.slots
+            .iter()
+            .flatten()
+            .any(|hop| hop.waiting && hop.side == Side::Client && hop.conn == conn)
+    }
+
+    /// The request that an answer belongs to, by M1 to M5 of session-model.md 4.4.
+    pub(super) fn find(&self, wanted: &Wanted<'_>) -> Option<HopId> {
+        let named = wanted
+            .key
+            .map(|key| self.with_key(wanted.side, key))
+            .into_iter()
+            .flatten();
+        if wanted.exchange != 0
+            && let Some((id, _)) = named
+                .clone()
+                .find(|(_, hop)| hop.exchange == wanted.exchange)
+        {
+            return Some(id);
+        }
+        if let Some((id, _)) = named
+            .clone()
+            .find(|(_, hop)| hop.conn == wanted.conn && (!wanted.http || !hop.answered))
+        {
+            return Some(id);
+        }
+        if wanted.http
+            && let Some(id) = elsewhere(named.clone(), wanted.client)
+        {
+            return Some(id);
+        }
+        let unnamed = wanted.nameless || (wanted.refused && named.clone().next().is_none());
+        if unnamed && let [only] = self.of_exchange(wanted.exchange) {
+            let fits = self.get(*only).is_some_and(|hop| hop.side == wanted.side);
+            return fits.then_some(*only);
+        }
+        if !wanted.http {
+            return None;
+        }
+        let mut answered = named.filter(|(_, hop)| hop.answered);
+        answered
+            .clone()
+            .find(|(_, hop)| hop.conn == wanted.conn)
+            .or_else(|| answered.find(|(_, hop)| hop.client == wanted.client))
+            .map(|(id, _)| id)
+    }
+}
+
+/// M3: the only unanswered hop of the client, whatever its connection.
+fn elsewhere<'a>(
+    named: impl Iterator<Item = (HopId, &'a HopEntry)> + Clone,
+    client: ClientKey,
+) -> Option<HopId> {
+    let fitting = named.filter(|(_, hop)| !hop.answered && hop.client.agrees(client));
+    if fitting.clone().count() > MAX_ELSEWHERE {
+        return None;
+    }
+    let equal = fitting.clone().filter(|(_, hop)| hop.client == client);
+    if equal.clone().next().is_some() {
+        return only(equal.clone()).or_else(|| only(equal.filter(|(_, hop)| hop.waiting)));
+    }
+    only(fitting.clone()).or_else(|| only(fitting.filter(|(_, hop)| hop.waiting)))
+}
+
+/// The single element.
+pub(super) fn only<'a>(mut hops: impl Iterator<Item = (HopId, &'a HopEntry)>) -> Option<HopId> {
+    let (id, _) = hops.next()?;
+    hops.next().is_none().then_some(id)
+}

@@ -1,0 +1,327 @@
+//! Frames that came after higher numbers had been folded: collected, then sorted in by a new fold
+//! where everything is still held, else folded where they are (session-model.md 2.2).
+
+use sha2::Digest as _;
+
+use super::{
+    fact::Fact,
+    frame::{self, Arrival},
+    machine::Machine,
+    row::RowId,
+    session::Session,
+};
+use crate::{
+    base::Timestamp,
+    record::{Envelope, Payload, Place, Seq},
+};
+
+/// Late frames that wait for a new fold beside half of what was folded; then it is made at once.
+const MAX_LATE: usize = 4_096;
+/// Their bytes.
+const MAX_LATE_BYTES: u64 = 16 << 20;
+/// Records of the recorder that are held for a new fold.
+const MAX_METAS: usize = 1_024;
+/// Numbers with two contents that are told apart.
+const MAX_CONFLICTS: usize = 4_096;
+
+/// Said when a late frame could not be sorted in.
+const OUT_OF_PLACE: &str = "frames came late, after others had left memory";
+/// Said when there were too many gaps.
+const MANY_GAPS: &str = "too many gaps to tell apart";
+/// Said when percentiles come from a histogram.
+const ROUNDED: &str = "percentiles are rounded by up to 1 %";
+/// Said when open calls were forgotten.
+const FORGOTTEN: &str = "too many open calls, the oldest were forgotten";
+
+/// An envelope with what came beside it.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    pub(super) envelope: Envelope,
+    pub(super) place: Option<Place>,
+    pub(super) arrived: Option<Timestamp>,
+}
+
+/// What waits for a new fold.
+#[derive(Debug, Default)]
+pub(super) struct Late {
+    frames: Vec<Frame>,
+    bytes: u64,
+    /// A frame that was folded was replaced by one with the same number.
+    replaced: bool,
+}
+
+impl Late {
+    /// Bytes of what waits.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn is_empty(&self) -> bool {
+        self.frames.is_empty() && !self.replaced
+    }
+
+    fn push(&mut self, frame: Frame) {
+        self.bytes += payload_len(&frame.envelope);
+        self.frames.push(frame);
+    }
+
+    fn find(&mut self, seq: Seq) -> Option<&mut Frame> {
+        self.frames
+            .iter_mut()
+            .find(|frame| frame.envelope.seq == seq)
+    }
+}
+
+/// Bytes of a payload.
+fn payload_len(envelope: &Envelope) -> u64 {
+    match &envelope.payload {
+        Payload::Nothing => 0,
+        Payload::Raw(raw) => raw.bytes().len() as u64,
+        Payload::Text(text) => text.len() as u64,
+    }
+}
+
+impl Session {
+    /// Takes one envelope, in whatever order.
+    pub(super) fn take(
+        &mut self,
+        envelope: &Envelope,
+        place: Option<&Place>,
+        arrived: Option<Timestamp>,
+        facts: &mut Vec<Fact>,
+    ) {
+        if !self.seqs.insert(envelope.seq) {
+            self.repeat(envelope, place, arrived);
+            return;
+        }
+        self.last_arrival = self.last_arrival.max(arrived);
+        if envelope.seq <= self.folded {
+            self.late.push(Frame {
+                envelope: envelope.clone(),
+                place: place.cloned(),
+                arrived,
+            });
+            facts.push(Fact::Summary);
+            let room = MAX_LATE.max(self.machine.rows.len() / 2);
+            if self.late.frames.len() > room || self.late.bytes > MAX_LATE_BYTES {
+                self.settle(facts);
+            }
+            return;
+        }
+        let arrival = Arrival {
+            place,
+            arrived,
+            out_of_place: false,
+        };
+        self.fold(envelope, arrival, facts);
+        self.after_fold(facts);
+    }
+
+    fn fold(&mut self, envelope: &Envelope, arrival: Arrival<'_>, facts: &mut Vec<Fact>) {
+        self.folded = self.folded.max(envelope.seq);
+        if !frame::is_meta(envelope) {
+            self.held_bytes += self.machine.frame(envelope, arrival, facts);
+            return;
+        }
+        self.machine.meta(envelope, facts);
+        facts.push(Fact::Summary);
+        if self.metas.len() < MAX_METAS {
+            self.held_bytes += payload_len(envelope);
+            self.metas.push(Frame {
+                envelope: envelope.clone(),
+                place: arrival.place.cloned(),
+                arrived: arrival.arrived,
+            });
+        } else {
+            self.whole = false;
+        }
+    }
+
+    fn after_fold(&mut self, facts: &mut Vec<Fact>) {
+        let hole = self.seqs.last_hole();
+        self.machine.set_last_hole(hole, facts);
+        if self.seqs.is_approximate() {
+            self.note(MANY_GAPS);
+        }
+        if !self.machine.times.is_exact() {
+            self.note(ROUNDED);
+        }
+        if self.machine.counters.forgotten_calls > 0 {
+            self.note(FORGOTTEN);
+        }
+    }
+
+    fn note(&mut self, reason: &'static str) {
+        if !self.approximate.contains(&reason) {
+            self.approximate.push(reason);
+        }
+    }
+
+    /// Sorts in what waits; true when rows changed.
+    pub(super) fn settle(&mut self, facts: &mut Vec<Fact>) -> bool {
+        if self.late.is_empty() {
+            return false;
+        }
+        let mut late = std::mem::take(&mut self.late).frames;
+        let mut inner = Vec::new();
+        if self.whole {
+            let mut frames = self.held_frames();
+            frames.append(&mut late);
+            frames.sort_by_key(|frame| frame.envelope.seq);
+            self.machine = Machine::default();
+            (self.held_bytes, self.next_held) = (0, RowId::default());
+            for frame in &frames {
+                inner.clear();
+                self.fold(&frame.envelope, frame.arrival(false), &mut inner);
+            }
+        } else {
+            self.note(OUT_OF_PLACE);
+            late.sort_by_key(|frame| frame.envelope.seq);
+            for frame in &late {
+                inner.clear();
+                let row = RowId {
+                    seq: frame.envelope.seq,
+                    index: 0,
+                };
+                self.next_held = self.next_held.min(row);
+                self.fold(&frame.envelope, frame.arrival(true), &mut inner);
+            }
+        }
+        inner.clear();
+        self.after_fold(&mut inner);
+        self.machine.counters.conflicts = self.conflicts.len() as u64;
+        facts.push(Fact::Refolded);
+        true
+    }
+
+    /// Everything that was folded, out of what is held.
+    fn held_frames(&mut self) -> Vec<Frame> {
+        let mut frames = std::mem::take(&mut self.metas);
+        let places: Vec<_> = (0..self.machine.rows.len())
+            .map(|at| {
+                let row = self.machine.rows.get(at)?;
+                self.machine.rows.place(row)
+            })
+            .collect();
+        for (row, place) in self.machine.rows.iter_mut().zip(places) {
+            let Some(held) = row.held.take() else {
+                continue;
+            };
+            let arrived = held.arrived;
+            if let Some(envelope) = held.envelope {
+                frames.push(Frame {
+                    envelope,
+                    place,
+                    arrived,
+                });
+            }
+        }
+        frames
+    }
+
+    /// A number that was there: compared while both copies are at hand (session-model.md 2.1.2).
+    fn repeat(&mut self, envelope: &Envelope, place: Option<&Place>, arrived: Option<Timestamp>) {
+        let seq = envelope.seq;
+        let known = self.known(seq);
+        let Some(known) = known.filter(|known| !same(known, envelope)) else {
+            return;
+        };
+        let better = beats(envelope, &known);
+        self.conflict(seq);
+        if !better {
+            return;
+        }
+        let frame = Frame {
+            envelope: envelope.clone(),
+            place: place.cloned(),
+            arrived,
+        };
+        if let Some(waiting) = self.late.find(seq) {
+            *waiting = frame;
+            return;
+        }
+        if !self.whole {
+            return;
+        }
+        // The loser is taken out of what a new fold starts from; the winner comes in with it.
+        self.metas.retain(|meta| meta.envelope.seq != seq);
+        let row = RowId { seq, index: 0 };
+        if let Some(held) = self
+            .machine
+            .rows
+            .by_id_mut(row)
+            .and_then(|row| row.held.as_mut())
+        {
+            held.envelope = None;
+        }
+        self.late.push(frame);
+        self.late.replaced = true;
+    }
+
+    /// The envelope of a number, if it is still held.
+    fn known(&mut self, seq: Seq) -> Option<Envelope> {
+        if let Some(frame) = self.late.find(seq) {
+            return Some(frame.envelope.clone());
+        }
+        let meta = self.metas.iter().find(|meta| meta.envelope.seq == seq);
+        if let Some(meta) = meta {
+            return Some(meta.envelope.clone());
+        }
+        let held = self
+            .machine
+            .rows
+            .by_id(RowId { seq, index: 0 })?
+            .held
+            .as_ref()?;
+        held.envelope.clone()
+    }
+
+    /// Notes a number with two contents, once.
+    pub(super) fn conflict(&mut self, seq: Seq) {
+        if self.conflicts.len() < MAX_CONFLICTS {
+            self.conflicts.insert(seq.0);
+        }
+        self.machine.counters.conflicts = self.conflicts.len() as u64;
+    }
+}
+
+impl Frame {
+    fn arrival(&self, out_of_place: bool) -> Arrival<'_> {
+        Arrival {
+            place: self.place.as_ref(),
+            arrived: self.arrived,
+            out_of_place,
+        }
+    }
+}
+
+/// Equal in what the model reads: the id may have been renamed by the reader of the log.
+fn same(one: &Envelope, other: &Envelope) -> bool {
+    if one.session_id == other.session_id {
+        return one == other;
+    }
+    let mut renamed = other.clone();
+    renamed.session_id.clone_from(&one.session_id);
+    *one == renamed
+}
+
+/// True when `new` is the one to keep: redacted, then earlier, then by its content.
+fn beats(new: &Envelope, old: &Envelope) -> bool {
+    if new.redacted != old.redacted {
+        return new.redacted;
+    }
+    if new.ts != old.ts {
+        return new.ts < old.ts;
+    }
+    digest(new) < digest(old)
+}
+
+fn digest(envelope: &Envelope) -> [u8; 32] {
+    let mut hasher = sha2::Sha256::new();
+    match &envelope.payload {
+        Payload::Nothing => {}
+        Payload::Raw(raw) => hasher.update(raw.bytes()),
+        Payload::Text(text) => hasher.update(text),
+    }
+    hasher.finalize().into()
+}

@@ -1,0 +1,337 @@
+//! What the model takes out of one frame while its bytes are at hand: members of the message, then
+//! the few nested values that later frames are compared with (session-model.md 3.2, 4.3).
+//!
+//! Each value is decoded on its own; one of the wrong type is unknown and hides no other.
+
+use std::{
+    borrow::Cow,
+    hash::{BuildHasher as _, Hasher as _},
+};
+
+use sha2::Digest as _;
+
+use crate::wire::{IdKey, json};
+
+use super::key::Key;
+
+/// What redaction puts in place of a value (log-format 8.5).
+const PLACEHOLDER: &[u8] = b"[REDACTED]";
+
+/// A value that redaction may have taken away.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Known<T> {
+    /// Not there, or `null`.
+    #[default]
+    Absent,
+    /// There, but redacted or of the wrong type.
+    Unknown,
+    /// Read.
+    Is(T),
+}
+
+/// Name and version of a peer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Who<'a> {
+    pub(super) name: Cow<'a, str>,
+    pub(super) version: Cow<'a, str>,
+}
+
+/// What is kept of the parameters of a request or notification.
+#[derive(Debug, Default)]
+pub(super) struct Params<'a> {
+    /// `name`, else `uri`.
+    pub(super) operation: Option<Cow<'a, str>>,
+    /// `_meta.progressToken`.
+    pub(super) token: Option<Key>,
+    /// `progressToken` of a progress notification.
+    pub(super) progress_token: Option<Key>,
+    /// `_meta["io.modelcontextprotocol/protocolVersion"]`.
+    pub(super) declared: Option<Cow<'a, str>>,
+    /// `clientInfo`, of `_meta` or of `initialize`.
+    pub(super) client: Option<Who<'a>>,
+    /// `requestId` of a cancellation.
+    pub(super) request_id: Option<Key>,
+    /// `reason` of a cancellation.
+    pub(super) reason: Option<Cow<'a, str>>,
+    /// `taskId`.
+    pub(super) task_id: Option<Cow<'a, str>>,
+    /// `status` of a task.
+    pub(super) status: Option<Cow<'a, str>>,
+    /// `result` of a task, exact bytes.
+    pub(super) task_result: Option<&'a [u8]>,
+    /// `task` is there: the requester asks for a task.
+    pub(super) wants_task: bool,
+    /// `requestState`.
+    pub(super) state: Known<[u8; 16]>,
+    /// Keys of `inputResponses`, sorted and joined.
+    pub(super) answers: Known<u64>,
+    /// Hash of everything but `_meta`, `requestState` and `inputResponses`; `None` when unknown.
+    pub(super) base: Option<u64>,
+}
+
+/// What is kept of a result.
+#[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent members of what a peer sent"
+)]
+pub(super) struct ResultFacts<'a> {
+    pub(super) is_error: bool,
+    pub(super) result_type: Option<Cow<'a, str>>,
+    /// `requestState` of an interim result.
+    pub(super) state: Known<[u8; 16]>,
+    /// Keys of `inputRequests`.
+    pub(super) asks: Known<u64>,
+    pub(super) version: Option<Cow<'a, str>>,
+    pub(super) server: Option<Who<'a>>,
+    /// It was named in `_meta`.
+    pub(super) server_in_meta: bool,
+    pub(super) supported: Option<Cow<'a, str>>,
+    /// `taskId` and `status`, or those of `task`.
+    pub(super) task: Option<(Cow<'a, str>, Cow<'a, str>)>,
+    /// True when task id and status lay in a member `task`.
+    pub(super) task_nested: bool,
+    pub(super) has_content: bool,
+    /// `result` inside the result of `tasks/get`.
+    pub(super) inner_result: Option<&'a [u8]>,
+}
+
+/// What is kept of an error.
+#[derive(Debug, Default)]
+pub(super) struct ErrorFacts {
+    /// The code, if an integer by value.
+    pub(super) code: Option<i64>,
+    /// Published servers report a cancellation back with code 0 and this message
+    /// (session-model.md 7.3.2).
+    pub(super) says_cancelled: bool,
+}
+
+/// Calls `take` with each member of an object, its name unescaped.
+fn each<'a>(object: &'a [u8], mut take: impl FnMut(&[u8], &'a [u8])) {
+    for (name, value) in json::members(object) {
+        if name.contains(&b'\\') {
+            let mut quoted = Vec::with_capacity(name.len() + 2);
+            quoted.push(b'"');
+            quoted.extend_from_slice(name);
+            quoted.push(b'"');
+            if let Some(plain) = json::string(&quoted) {
+                take(plain.as_bytes(), value);
+            }
+        } else {
+            take(name, value);
+        }
+    }
+}
+
+/// True when redaction rewrote the frame and the value holds its placeholder.
+pub(super) fn is_redacted(value: &[u8], frame_redacted: bool) -> bool {
+    frame_redacted && memchr::memmem::find(value, PLACEHOLDER).is_some()
+}
+
+/// The key of an id; `None` for `null` and redacted ones.
+pub(super) fn key_of(value: &[u8], frame_redacted: bool) -> Option<Key> {
+    (!is_redacted(value, frame_redacted))
+        .then(|| Key::read(value))
+        .flatten()
+}
+
+fn token_of(value: &[u8], redacted: bool) -> Option<Key> {
+    match value.first() {
+        Some(b'"' | b'-' | b'0'..=b'9') => key_of(value, redacted),
+        _ => None,
+    }
+}
+
+impl<'a> Params<'a> {
+    /// Reads the parameters; `redacted` is the mark of the frame.
+    pub(super) fn read(params: &'a [u8], redacted: bool) -> Self {
+        let mut found = Self::default();
+        let mut base = 0_u64;
+        let mut uri = None;
+        each(params, |name, value| {
+            let mut plain = true;
+            match name {
+                b"_meta" => {
+                    found.read_meta(value, redacted);
+                    plain = false;
+                }
+                b"requestState" => {
+                    found.state = state_of(value, redacted);
+                    plain = false;
+                }
+                b"inputResponses" => {
+                    found.answers = key_set(value, redacted);
+                    plain = false;
+                }
+                b"name" => found.operation = json::string(value),
+                b"uri" => uri = json::string(value),
+                b"progressToken" => found.progress_token = token_of(value, redacted),
+                b"clientInfo" => found.client = who(value, redacted),
+                b"requestId" => found.request_id = key_of(value, redacted),
+                b"reason" => found.reason = json::string(value),
+                b"taskId" => found.task_id = text_of(value, redacted),
+                b"status" => found.status = json::string(value),
+                b"result" => found.task_result = Some(value),
+                b"task" => found.wants_task = value != b"null",
+                _ => {}
+            }
+            if plain {
+                base = base.wrapping_add(hash_member(name, value));
+            }
+        });
+        found.operation = found.operation.or(uri);
+        found.base = (!redacted).then_some(base);
+        found
+    }
+
+    fn read_meta(&mut self, meta: &'a [u8], redacted: bool) {
+        each(meta, |name, value| match name {
+            b"progressToken" => self.token = token_of(value, redacted),
+            b"io.modelcontextprotocol/protocolVersion" => self.declared = text_of(value, redacted),
+            b"io.modelcontextprotocol/clientInfo" => self.client = who(value, redacted),
+            _ => {}
+        });
+    }
+
+    /// True when the request may continue a parked operation (session-model.md 11.3).
+    pub(super) fn may_be_retry(&self) -> bool {
+        self.state != Known::Absent || !matches!(self.answers, Known::Absent)
+    }
+}
+
+impl<'a> ResultFacts<'a> {
+    /// Reads a result.
+    pub(super) fn read(result: &'a [u8], redacted: bool) -> Self {
+        let mut found = Self::default();
+        let (mut task_id, mut status, mut nested) = (None, None, None);
+        each(result, |name, value| match name {
+            b"isError" => found.is_error = value == b"true",
+            b"resultType" => found.result_type = json::string(value),
+            b"requestState" => found.state = state_of(value, redacted),
+            b"inputRequests" => found.asks = key_set(value, redacted),
+            b"protocolVersion" => found.version = text_of(value, redacted),
+            b"serverInfo" if !found.server_in_meta => found.server = who(value, redacted),
+            b"supportedVersions" => {
+                found.supported = json::elements(value).next().and_then(json::string);
+            }
+            b"taskId" => task_id = text_of(value, redacted),
+            b"status" => status = json::string(value),
+            b"task" => nested = Some(value),
+            b"content" => found.has_content = true,
+            b"result" => found.inner_result = Some(value),
+            b"_meta" => each(value, |name, value| {
+                if name == b"io.modelcontextprotocol/serverInfo" {
+                    found.server_in_meta = true;
+                    found.server = who(value, redacted).or(found.server.take());
+                }
+            }),
+            _ => {}
+        });
+        if let Some(nested) = nested {
+            found.task_nested = true;
+            (task_id, status) = (None, None);
+            each(nested, |name, value| match name {
+                b"taskId" => task_id = text_of(value, redacted),
+                b"status" => status = json::string(value),
+                _ => {}
+            });
+        }
+        found.task = task_id.zip(status.or(Some(Cow::Borrowed(""))));
+        found
+    }
+}
+
+impl ErrorFacts {
+    /// Reads an error value of any type.
+    pub(super) fn read(error: &[u8]) -> Self {
+        let mut found = Self::default();
+        let mut cancelled = false;
+        each(error, |name, value| match name {
+            b"code" => found.code = integer(value),
+            b"message" => cancelled = value == br#""Request cancelled""#,
+            _ => {}
+        });
+        found.says_cancelled = found.code == Some(-32_800) || (cancelled && found.code == Some(0));
+        found
+    }
+}
+
+/// An integer by value: `-32000.0` is one.
+fn integer(value: &[u8]) -> Option<i64> {
+    match Key::read(value)? {
+        Key::Small(number) => Some(number),
+        Key::Wide(_) => None,
+    }
+}
+
+fn text_of(value: &[u8], redacted: bool) -> Option<Cow<'_, str>> {
+    (!is_redacted(value, redacted))
+        .then(|| json::string(value))
+        .flatten()
+}
+
+fn who(value: &[u8], redacted: bool) -> Option<Who<'_>> {
+    if is_redacted(value, redacted) {
+        return None;
+    }
+    let (mut name, mut version) = (None, None);
+    each(value, |key, value| match key {
+        b"name" => name = json::string(value),
+        b"version" => version = json::string(value),
+        _ => {}
+    });
+    name.map(|name| Who {
+        name,
+        version: version.unwrap_or_default(),
+    })
+}
+
+/// The state itself is never kept (session-model.md 11.2).
+fn state_of(value: &[u8], redacted: bool) -> Known<[u8; 16]> {
+    if value == b"null" {
+        return Known::Absent;
+    }
+    if is_redacted(value, redacted) {
+        return Known::Unknown;
+    }
+    let Some(text) = json::string(value) else {
+        return Known::Unknown;
+    };
+    let digest = sha2::Sha256::digest(text.as_bytes());
+    let mut short = [0; 16];
+    for (to, from) in short.iter_mut().zip(digest) {
+        *to = from;
+    }
+    Known::Is(short)
+}
+
+/// The set of keys of an object as one number; an empty object or `null` asks for nothing.
+fn key_set(value: &[u8], redacted: bool) -> Known<u64> {
+    if value == b"null" {
+        return Known::Absent;
+    }
+    if value.first() != Some(&b'{') || is_redacted(value, redacted) && value.len() < 16 {
+        return Known::Unknown;
+    }
+    let mut keys = 0_u64;
+    let mut any = false;
+    each(value, |name, _| {
+        keys = keys.wrapping_add(hash_member(name, b""));
+        any = true;
+    });
+    if any { Known::Is(keys) } else { Known::Absent }
+}
+
+/// A hash that does not depend on a seed: it decides links, which must be the same in every run.
+fn hash_member(name: &[u8], value: &[u8]) -> u64 {
+    let mut hasher = foldhash::quality::FixedState::default().build_hasher();
+    hasher.write(name);
+    hasher.write_u8(b':');
+    hasher.write(value);
+    hasher.finish()
+}
+
+/// The type of an id that is no plain key, for callers that only ask whether there was one.
+pub(super) fn is_null(value: &[u8]) -> bool {
+    IdKey::read(value).is_none()
+}
