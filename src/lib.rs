@@ -16,3 +16,9 @@ pub mod feed;
 
 /// The model: sessions, calls, counters, filters.
 pub mod session;
+
+/// The analyzer that owns the model, and the rules that judge it.
+pub mod findings;
+
+/// An analysis or a stream as bytes, one format a file.
+pub mod reports;

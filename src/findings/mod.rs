@@ -1,0 +1,6 @@
+//! The analyzer, which owns the model, and the rules that judge it. Rules come one a file; there are
+//! none yet, and every face already reads `Update`.
+
+mod analyzer;
+
+pub use analyzer::{Analyzer, Update};
