@@ -22,3 +22,6 @@ pub mod findings;
 
 /// An analysis or a stream as bytes, one format a file.
 pub mod reports;
+
+/// The stdio shim: forwarding, recorder, sinks.
+pub mod capture;
