@@ -25,3 +25,6 @@ pub mod reports;
 
 /// The stdio shim: forwarding, recorder, sinks.
 pub mod capture;
+
+/// The local socket and the local logs as a source.
+pub mod hub;
