@@ -28,3 +28,6 @@ pub mod capture;
 
 /// The local socket and the local logs as a source.
 pub mod hub;
+
+/// SSH link, host keys, remote logs and remote socket as a source.
+pub mod remote;

@@ -1,0 +1,515 @@
+//! One connection to a host: live source, listing, backfill and following, until it ends
+//! (remote.md 2, 7 to 9).
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::{sync::mpsc, task::JoinSet};
+
+use super::{
+    attach::{Attached, Located, locate},
+    far_error::{FarError, SftpError},
+    handler::CloseReason,
+    host::{End, Host},
+    jobs::{self, REPORTS, Report, Reports},
+    link::Connected,
+    live::{LiveEvent, LiveQueue, accept},
+    options::ModeChoice,
+    place::Nonces,
+    probe::{self, Probed},
+    publish::leave,
+    sftp::{LINK_TEST, Sftp, answers},
+};
+use crate::{
+    base::{ByteCount, Timestamp},
+    feed::{BodyOutcome, FeedEvent, FeedRequest, LinkState, Listing, Mode, Progress, Severity},
+};
+
+/// Live events that are taken in one turn.
+const LIVE_AT_ONCE: usize = 4_096;
+/// Pause between two tellings of the progress.
+const PROGRESS_PAUSE: Duration = Duration::from_millis(200);
+/// A log that grows so long without a live line raises doubt about our socket.
+pub(super) const DOUBT_NANOS: i64 = 10_000_000_000;
+/// Time for cleaning up.
+pub(super) const CLEANUP: Duration = Duration::from_secs(3);
+
+/// When something is due next.
+#[derive(Debug)]
+pub(super) struct Due {
+    pub(super) listing: Instant,
+    pub(super) sizes: Instant,
+    pub(super) ping: Instant,
+    pub(super) attach: Option<Instant>,
+    pub(super) sftp: Option<Instant>,
+    pub(super) progress: Instant,
+}
+
+/// Which jobs run; of each kind one at a time.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one flag for each kind of job"
+)]
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    pub(super) listing: bool,
+    pub(super) sizes: bool,
+    pub(super) ping: bool,
+    pub(super) attach: bool,
+    pub(super) test: bool,
+    pub(super) sftp: bool,
+}
+
+/// The connection and its jobs.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts of one connection"
+)]
+pub(super) struct Watch<'h> {
+    pub(super) host: &'h mut Host,
+    pub(super) link: Arc<Connected>,
+    pub(super) sftp: Option<Arc<Sftp>>,
+    pub(super) sftp_failures: u32,
+    pub(super) located: Located,
+    pub(super) sessions_dir: Arc<str>,
+    pub(super) probed: Option<Probed>,
+    pub(super) nonces: Nonces,
+    pub(super) queue: Arc<LiveQueue>,
+    pub(super) attached: Option<Attached>,
+    pub(super) jobs: JoinSet<()>,
+    pub(super) reports: Reports,
+    pub(super) inbox: mpsc::Receiver<Report>,
+    pub(super) due: Due,
+    pub(super) running: Running,
+    pub(super) began: Instant,
+    pub(super) last_turn: Instant,
+    pub(super) is_listed: bool,
+    pub(super) told_absent: bool,
+    pub(super) told_cut: bool,
+    pub(super) listing_told: (usize, usize, usize),
+    pub(super) foreign_told: u64,
+    pub(super) speed: Speed,
+    pub(super) is_loading: bool,
+}
+
+/// Bytes of the last second.
+#[derive(Debug)]
+pub(super) struct Speed {
+    since: Instant,
+    bytes: u64,
+    rate: u64,
+}
+
+impl Speed {
+    pub(super) fn add(&mut self, bytes: u64, now: Instant) {
+        self.bytes += bytes;
+        let passed = now.saturating_duration_since(self.since);
+        if passed >= Duration::from_secs(1) {
+            let rate = u128::from(self.bytes) * 1_000 / passed.as_millis().max(1);
+            self.rate = u64::try_from(rate).unwrap_or(u64::MAX);
+            self.since = now;
+            self.bytes = 0;
+        }
+    }
+}
+
+/// Watches a host over one connection.
+pub(super) async fn watch(host: &mut Host, mut connected: Connected) -> End {
+    // The receiver goes to its own task; the rest is shared.
+    let incoming = std::mem::replace(&mut connected.incoming, mpsc::channel(1).1);
+    let link = Arc::new(connected);
+    host.teller.set_link(LinkState::Backfilling, None);
+    if host.teller.flush().await.is_err() {
+        return End::Stopped;
+    }
+    let mut stop = host.stop.clone();
+    let first = tokio::select! {
+        biased;
+        () = stopped(&mut stop) => return End::Stopped,
+        first = first_steps(host, &link) => first,
+    };
+    let (sftp, probed, located) = match first {
+        Ok(first) => first,
+        Err(end) => return end,
+    };
+    let mut watch = Watch::new(host, link, sftp, probed, located);
+    watch.jobs.spawn(accept(
+        incoming,
+        Arc::clone(&watch.queue),
+        watch.nonces.clone(),
+        watch.host.clock,
+    ));
+    let end = watch.run().await;
+    watch.close(&end).await;
+    end
+}
+
+/// SFTP, probe and state directory.
+async fn first_steps(
+    host: &mut Host,
+    link: &Arc<Connected>,
+) -> Result<(Arc<Sftp>, Option<Probed>, Located), End> {
+    // SFTP first: it gets the only session where just one is allowed (remote.md 6).
+    let (sftp, probed) = tokio::join!(Sftp::open(link), probe::run(link, host.clock));
+    let sftp = match sftp {
+        Ok(sftp) => Arc::new(sftp),
+        // A link that stalled in this moment is lost; only a server that answers has no SFTP.
+        Err(_) if !answers(link, LINK_TEST).await => return Err(lost(link)),
+        Err(error) => {
+            let reason = error.to_string();
+            return Err(End::Failed(FarError::NoSftp { reason }.into()));
+        }
+    };
+    if let Some(offset) = probed.as_ref().and_then(|probed| probed.clock_offset_ms) {
+        host.teller.set_clock_offset(offset);
+    }
+    let location = host.options.location.as_ref();
+    let ((), located) = tokio::join!(
+        sftp.learn_limits(),
+        locate(&sftp, location, probed.as_ref(), &host.resolved.user)
+    );
+    let located = located.map_err(|error| match error {
+        SftpError::Ended => lost(link),
+        error => End::Lost(error.to_string()),
+    })?;
+    for notice in &located.notices {
+        host.teller.notice(Severity::Warning, notice.clone());
+    }
+    host.teller.set_state_dir(&located.state);
+    Ok((sftp, probed, located))
+}
+
+/// The end of a connection, with what is known of it.
+pub(super) fn lost(link: &Connected) -> End {
+    End::Lost(match link.closed.reason() {
+        Some(CloseReason::Disconnected { message }) => {
+            format!("the server disconnected: {message}")
+        }
+        Some(CloseReason::Silent) => "no answer to keepalives".to_owned(),
+        Some(CloseReason::Broken(text)) => text,
+        None => "the connection ended".to_owned(),
+    })
+}
+
+/// Waits for the signal to stop.
+pub(super) async fn stopped(stop: &mut tokio::sync::watch::Receiver<bool>) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        // Whoever could have asked is gone: that is a wish to stop, too.
+    }
+}
+
+impl<'h> Watch<'h> {
+    fn new(
+        host: &'h mut Host,
+        link: Arc<Connected>,
+        sftp: Arc<Sftp>,
+        probed: Option<Probed>,
+        located: Located,
+    ) -> Self {
+        let (sender, inbox) = mpsc::channel(REPORTS);
+        let now = Instant::now();
+        let sessions_dir: Arc<str> = format!("{}/sessions", located.state).into();
+        host.intake.logs.set_directory(&sessions_dir);
+        Self {
+            host,
+            link,
+            sftp: Some(sftp),
+            sftp_failures: 0,
+            located,
+            sessions_dir,
+            probed,
+            nonces: Nonces::default(),
+            queue: Arc::default(),
+            attached: None,
+            jobs: JoinSet::new(),
+            reports: Reports(sender),
+            inbox,
+            due: Due {
+                listing: now,
+                sizes: now,
+                ping: now,
+                attach: Some(now),
+                sftp: None,
+                progress: now,
+            },
+            running: Running::default(),
+            began: now,
+            last_turn: now,
+            is_listed: false,
+            told_absent: false,
+            told_cut: false,
+            listing_told: (usize::MAX, 0, 0),
+            foreign_told: 0,
+            speed: Speed {
+                since: now,
+                bytes: 0,
+                rate: 0,
+            },
+            is_loading: true,
+        }
+    }
+
+    async fn run(&mut self) -> End {
+        self.choose_source();
+        loop {
+            self.start_due();
+            if let Some(end) = self.settle().await {
+                return end;
+            }
+            if let Some(end) = self.turn().await {
+                return end;
+            }
+            self.take_live();
+        }
+    }
+
+    /// Without a socket the logs are looked at quickly, or not followed at all.
+    fn choose_source(&mut self) {
+        let mode = self.host.mode();
+        if matches!(mode, ModeChoice::Log | ModeChoice::History) {
+            self.due.attach = None;
+        }
+        match mode {
+            ModeChoice::History => self.host.teller.set_mode(Some(Mode::History), None),
+            ModeChoice::Log => {
+                let every = self.poll_pause();
+                self.host.teller.set_mode(Some(Mode::Log { every }), None);
+            }
+            ModeChoice::Auto | ModeChoice::Socket => {}
+        }
+    }
+
+    /// Waits for something and handles it.
+    async fn turn(&mut self) -> Option<End> {
+        let until = tokio::time::Instant::from_std(self.next_due());
+        let mut closed = self.link.closed.clone();
+        tokio::select! {
+            biased;
+            () = stopped(&mut self.host.stop) => return Some(End::Stopped),
+            _ = closed.wait() => return Some(lost(&self.link)),
+            Some(request) = self.host.requests.recv() => return self.request(request),
+            Some(report) = self.inbox.recv() => return self.report(report),
+            () = self.queue.ready() => {}
+            Some(_) = self.jobs.join_next() => {}
+            () = tokio::time::sleep_until(until) => {}
+        }
+        None
+    }
+
+    pub(super) fn remote_now(&self) -> Option<i64> {
+        let offset = self.host.teller.clock_offset_ms()?;
+        Some(self.host.clock.now().as_secs() + offset / 1_000)
+    }
+
+    /// Takes what recorders sent.
+    fn take_live(&mut self) {
+        let taken = self.queue.take(LIVE_AT_ONCE);
+        for event in taken.events {
+            match event {
+                LiveEvent::Line(line, arrived) => {
+                    self.host.intake.live(*line, arrived, &mut self.host.teller);
+                }
+                LiveEvent::Producer(session, change) => {
+                    self.host.intake.logs.producer(&session, change);
+                }
+            }
+        }
+        for session in &taken.lost {
+            self.host.intake.lost(session);
+        }
+        if taken.lost_any {
+            self.due.listing = Instant::now();
+        }
+        if taken.foreign > self.foreign_told {
+            self.foreign_told = taken.foreign;
+            let text = format!(
+                "{} connections to the socket sent something else and were closed",
+                taken.foreign
+            );
+            self.host.teller.notice(Severity::Warning, text);
+        }
+    }
+
+    /// Delivers, tells the progress, and sees whether a run that ends is done.
+    async fn settle(&mut self) -> Option<End> {
+        let now = self.host.clock.now();
+        self.host.intake.tick(now);
+        self.host.intake.deliver(now, &mut self.host.teller);
+        if self.host.intake.wants_listing() {
+            // At most one listing at a time, so this is no flood.
+            self.due.listing = Instant::now();
+        }
+        if let Some(sftp) = self.sftp.clone() {
+            self.start_reading(&sftp);
+        }
+        let end = self.tell_progress(now);
+        tokio::select! {
+            biased;
+            () = stopped(&mut self.host.stop) => Some(End::Stopped),
+            sent = self.host.teller.flush() => match sent {
+                Ok(()) => end,
+                Err(_) => Some(End::Stopped),
+            },
+        }
+    }
+
+    fn tell_progress(&mut self, now: Timestamp) -> Option<End> {
+        if !self.is_loading {
+            return None;
+        }
+        let waits_for_socket = self.running.attach
+            || self.due.attach.is_some()
+                && self.attached.is_none()
+                && self.host.teller.mode().is_none();
+        let done = self.is_listed
+            && self.host.intake.logs.is_idle()
+            && self.host.intake.ask_size.is_empty()
+            && !waits_for_socket;
+        if done || Instant::now() >= self.due.progress {
+            self.due.progress = Instant::now() + PROGRESS_PAUSE;
+            let amounts = self.host.intake.logs.amounts();
+            let progress = Progress {
+                host: self.host.teller.host().clone(),
+                sessions_done: amounts.sessions_done,
+                sessions_total: amounts.sessions_total,
+                bytes_done: ByteCount(amounts.bytes_done),
+                bytes_total: ByteCount(amounts.bytes_total),
+                bytes_per_second: ByteCount(self.speed.rate),
+            };
+            self.host.teller.push(FeedEvent::Progress(progress));
+        }
+        if !done {
+            return None;
+        }
+        self.is_loading = false;
+        if self.host.options.once {
+            let torn = self.host.intake.close_all(now);
+            if torn > 0 {
+                let text = format!("{torn} logs end in an incomplete line");
+                self.host.teller.notice(Severity::Info, text);
+            }
+            self.host.intake.deliver(now, &mut self.host.teller);
+            self.tell_logs();
+            return Some(End::Finished);
+        }
+        self.host.teller.set_link(LinkState::Live, None);
+        None
+    }
+
+    pub(super) fn tell_logs(&mut self) {
+        let remote_now = self.remote_now();
+        let news = self.host.intake.logs.news(remote_now);
+        self.host
+            .teller
+            .extend(news.into_iter().map(FeedEvent::Session));
+        let totals = self.host.intake.logs.totals();
+        if totals != self.listing_told {
+            self.listing_told = totals;
+            let (total, chosen, skipped) = totals;
+            let listing = Listing {
+                host: self.host.teller.host().clone(),
+                total,
+                chosen,
+                skipped,
+            };
+            self.host.teller.push(FeedEvent::Listing(listing));
+        }
+    }
+
+    fn request(&mut self, request: FeedRequest) -> Option<End> {
+        let now = self.host.clock.now();
+        match request {
+            FeedRequest::LoadOlder(more) => {
+                self.host.intake.logs.load_older(more);
+                self.is_loading = true;
+            }
+            FeedRequest::LoadFirst(key) => {
+                if let Some(name) = self.host.intake.logs.log_of(&key.id) {
+                    self.host.intake.logs.load(&name);
+                    self.host.intake.logs.first(&name);
+                    self.is_loading = true;
+                }
+            }
+            FeedRequest::ReadBody { key, seq, place } => {
+                if let Some(sftp) = &self.sftp {
+                    let sftp = Arc::clone(sftp);
+                    let body = jobs::body(sftp, key, seq, place, self.reports.clone());
+                    self.jobs.spawn(body);
+                } else {
+                    let outcome = BodyOutcome::Unavailable("not connected".to_owned());
+                    self.host.teller.push(FeedEvent::Body { key, seq, outcome });
+                }
+            }
+            FeedRequest::Reconnect(_) => {
+                // The user doubts the connection.
+                self.due.ping = Instant::now();
+            }
+            FeedRequest::Disconnect(_) => return Some(End::Disconnected),
+            FeedRequest::Answer { .. } => {}
+        }
+        self.host.intake.take_queued(now);
+        self.tell_logs();
+        None
+    }
+
+    /// Leaves the socket, ends the connection and its jobs, and takes the followers back.
+    async fn close(&mut self, end: &End) {
+        if self.link.is_open()
+            && !matches!(end, End::Lost(_))
+            && let Some(attached) = self.attached.take()
+        {
+            let leaving = leave(&*attached.place, &attached.published);
+            if !matches!(tokio::time::timeout(CLEANUP, leaving).await, Ok(Ok(()))) {
+                let text = "the socket on the host could not be removed; the next viewer clears it";
+                self.host.teller.notice(Severity::Warning, text.to_owned());
+            }
+        }
+        if let Some(sftp) = self.sftp.take() {
+            sftp.end();
+        }
+        let goodbye = self
+            .link
+            .handle
+            .disconnect(russh::Disconnect::ByApplication, "", "en");
+        if tokio::time::timeout(Duration::from_secs(1), goodbye)
+            .await
+            .is_err()
+        {
+            // It ends by being dropped.
+        }
+        let collecting = self.take_followers_back();
+        if tokio::time::timeout(CLEANUP, collecting).await.is_err() {
+            // What jobs still hold is lost to them, and read again.
+        }
+        self.host.intake.logs.recover();
+        self.jobs.shutdown().await;
+    }
+
+    async fn take_followers_back(&mut self) {
+        while self.host.intake.logs.reading() > 0 {
+            let Some(report) = self.inbox.recv().await else {
+                return;
+            };
+            let now = self.host.clock.now();
+            match report {
+                Report::Lines {
+                    name,
+                    events,
+                    bytes,
+                } => {
+                    self.host.intake.lines(&name, events, bytes, now);
+                }
+                Report::Read {
+                    name,
+                    follower,
+                    small,
+                    ..
+                } => self.host.intake.logs.failed(&name, *follower, small, false),
+                _ => {}
+            }
+            self.host.intake.deliver(now, &mut self.host.teller);
+        }
+    }
+}
