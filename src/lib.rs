@@ -31,3 +31,6 @@ pub mod hub;
 
 /// SSH link, host keys, remote logs and remote socket as a source.
 pub mod remote;
+
+/// The terminal screens.
+pub mod tui;

@@ -1,0 +1,118 @@
+//! What keys do to one frame in full (tui.md 8, 17.1).
+
+use super::{
+    app::{App, Screen},
+    event::Effect,
+    keys::Action,
+    screens::{inspector, stream},
+};
+use crate::{
+    feed::{FeedRequest, Severity},
+    record::SessionKey,
+    session::{RowId, Session},
+};
+
+const NO_MORE: &str = "no more frames this way";
+
+impl App {
+    /// Opens the selected frame.
+    pub(super) fn inspect(&mut self) {
+        if let Some(id) = self.with_stream(|state, _| state.selected).flatten() {
+            self.inspect_row(id);
+        }
+    }
+
+    /// Opens a frame; a text filter becomes its search (H8).
+    pub(super) fn inspect_row(&mut self, id: RowId) {
+        let opened = self.with_stream(|state, session| {
+            let filter = state.picks.wanted().filter.as_ref();
+            let word =
+                filter.and_then(|filter| filter.words().first().map(|word| (*word).to_owned()));
+            let opened =
+                inspector::State::open(session, id, &word.unwrap_or_default(), state.follow);
+            state.touch();
+            state.set_follow(false);
+            opened
+        });
+        let Some((state, place)) = opened else { return };
+        self.read_body(&state.key.clone(), id, place);
+        self.stack
+            .retain(|screen| !matches!(screen, Screen::Inspector(_)));
+        self.stack.push(Screen::Inspector(Box::new(state)));
+    }
+
+    fn read_body(&mut self, key: &SessionKey, id: RowId, place: Option<crate::record::Place>) {
+        if let Some(place) = place {
+            self.effects.push(Effect::Ask(FeedRequest::ReadBody {
+                key: key.clone(),
+                seq: id.seq,
+                place,
+            }));
+        }
+    }
+
+    pub(super) fn inspector_action(&mut self, action: Action) {
+        let by = self.distance(action);
+        let Some(Screen::Inspector(state)) = self.stack.last_mut() else {
+            return;
+        };
+        if let Some(by) = by {
+            return state.step(by);
+        }
+        match action {
+            Action::BodyMode => state.next_mode(),
+            Action::Wrap => state.toggle_wrap(),
+            Action::Sideways(by) => state.sideways(by),
+            Action::Hit(by) if state.next_hit(by) => {
+                self.say(Severity::Info, "search wrapped");
+            }
+            Action::CopyValue => self.copy_value(),
+            Action::TimeMode => self.next_time_mode(),
+            Action::Clear => self.effects.push(Effect::Repaint),
+            Action::Session(by) => self.switch_session(by),
+            Action::Frame(by) => self.other_frame(|state, session, _| {
+                let at = super::window::moved(state.at, by.into(), state.picks.len(session));
+                let id = state.picks.id_at(session, at);
+                id.ok_or_else(|| NO_MORE.to_owned())
+            }),
+            Action::Problem(by) => {
+                self.other_frame(|state, _, id| {
+                    let target = state.picks.problem_from(Some(id), by);
+                    target.ok_or_else(|| state.no_problem(Some(id), by))
+                });
+            }
+            Action::Pair(by) => {
+                self.other_frame(|_, session, id| {
+                    let target = stream::State::related(session, id, by);
+                    target.ok_or_else(|| stream::State::no_related(session, Some(id)).to_owned())
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Shows another frame in the inspector and selects it in the list behind.
+    fn other_frame(
+        &mut self,
+        find: impl FnOnce(&stream::State, &Session, RowId) -> Result<RowId, String>,
+    ) {
+        let Some(Screen::Inspector(state)) = self.stack.last_mut() else {
+            return;
+        };
+        let key = state.key.clone();
+        let (Some(list), Some(session)) = (
+            self.streams.get_mut(&key),
+            self.analyzer.model().session(&key),
+        ) else {
+            return;
+        };
+        let id = match find(list, session, state.id) {
+            Ok(id) if id != state.id => id,
+            Ok(_) => return self.say(Severity::Info, NO_MORE),
+            Err(nothing) => return self.say(Severity::Info, nothing),
+        };
+        list.jump(session, id);
+        let place = state.go(session, id);
+        self.read_body(&key, id, place);
+    }
+}

@@ -1,0 +1,56 @@
+//! The terminal screens (tui.md): state, update and view as pure functions, and the driver that owns
+//! the terminal.
+//!
+//! It knows the model by reading and a source by `FeedEvent` and `FeedRequest`; nothing of sockets or
+//! SSH. Start with `app`, then `keys` and `screens`.
+
+mod actions;
+mod app;
+mod body;
+mod canvas;
+mod chrome;
+mod clipboard;
+mod commands;
+mod copying;
+mod detail;
+mod dialog;
+mod driver;
+mod event;
+mod frame_actions;
+mod glyphs;
+mod goto;
+mod header;
+mod inbox;
+mod ink;
+mod keys;
+mod layout;
+mod messages;
+mod naming;
+mod notices;
+mod numbers;
+mod options;
+mod outside;
+mod paint;
+mod panel_actions;
+mod pausing;
+mod picks;
+mod preparing;
+mod prompt;
+mod prompting;
+mod raw;
+mod readback;
+mod screens;
+mod search;
+mod settings;
+mod sort_keys;
+mod status;
+mod terminal;
+mod theme;
+mod unread;
+mod window;
+
+pub use driver::{Ended, ViewerError, run_viewer};
+pub use options::{FirstScreen, Glyphs, ThemeName, ViewerOptions};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,12 @@
+//! Tests of the whole: events in, screens out.
+
+mod behaviour;
+mod commands;
+mod frames;
+mod hints;
+mod large;
+mod released;
+mod rig;
+mod safety;
+mod samples;
+mod screens;
