@@ -1,0 +1,128 @@
+//! `mcpsnoop prune`: delete old session logs, never one that is being recorded (history.md 7).
+
+use std::{io::IsTerminal as _, path::Path};
+
+use mcpsnoop::{
+    base::{ByteCount, parse_age, quoted},
+    record::{LogFile, PrunePlan, StateDir, plan_prune},
+};
+
+use crate::cli::{
+    args::PruneArgs,
+    context::Context,
+    failure::{Exit, Failure},
+    output,
+};
+
+/// Chooses, asks, removes.
+pub(super) fn run(args: &PruneArgs, context: &Context) -> Result<Exit, Failure> {
+    let age = parse_age(&args.older_than).map_err(|error| {
+        Failure::usage(format!("--older-than {:?} is {error}", args.older_than))
+            .hint("for example 30d or 72h")
+    })?;
+    let labels: Vec<String> = args
+        .label
+        .iter()
+        .map(|label| label.trim().to_owned())
+        .collect();
+    if labels.iter().any(String::is_empty) {
+        return Err(Failure::usage("--label is blank").hint("leave it out to mean every label"));
+    }
+    let Some(state) = StateDir::locate(&context.env).dir else {
+        return nothing(&args.older_than);
+    };
+    let plan =
+        plan_prune(&state.sessions(), age, &labels, context.clock.now()).map_err(|error| {
+            Failure {
+                exit: Exit::Failed,
+                ..error.into()
+            }
+        })?;
+    mention(&plan);
+    if plan.candidates.is_empty() {
+        return nothing(&args.older_than);
+    }
+    let what = summary(&plan.candidates);
+    if args.dry_run {
+        output::print(&format!(
+            "would remove {what}:\n{}",
+            paths(&plan.candidates)
+        ))?;
+        return Ok(Exit::Done);
+    }
+    if !args.yes {
+        if !std::io::stdin().is_terminal() {
+            return Err(Failure::new(
+                Exit::Failed,
+                format!("nobody to ask whether to remove {what}"),
+            )
+            .hint("pass --yes, or --dry-run to look first"));
+        }
+        let answer = output::ask(&format!("remove {what}? [y/N] "));
+        if !matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes") {
+            output::print("nothing removed\n")?;
+            return Ok(Exit::Done);
+        }
+    }
+    remove(&plan, age, context)
+}
+
+fn remove(plan: &PrunePlan, age: std::time::Duration, context: &Context) -> Result<Exit, Failure> {
+    let report = plan.remove(age, context.clock.now());
+    for path in &report.kept {
+        output::note(&format!(
+            "kept {}: it changed or is being recorded",
+            shown(path)
+        ));
+    }
+    for (path, error) in &report.failed {
+        output::note(&format!("cannot remove {}: {error}", shown(path)));
+    }
+    output::print(&format!("removed {}\n", summary(&report.removed)))?;
+    Ok(if report.failed.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Failed
+    })
+}
+
+fn nothing(age: &str) -> Result<Exit, Failure> {
+    output::print(&format!("nothing older than {age}\n"))?;
+    Ok(Exit::Done)
+}
+
+fn mention(plan: &PrunePlan) {
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    if plan.kept_live > 0 {
+        output::note(&format!(
+            "kept {} live session{}",
+            plan.kept_live,
+            plural(plan.kept_live)
+        ));
+    }
+    if plan.not_regular > 0 {
+        let count = plan.not_regular;
+        output::note(&format!(
+            "left alone {count} name{} that are no regular files",
+            plural(count)
+        ));
+    }
+}
+
+fn summary(logs: &[LogFile]) -> String {
+    let bytes = ByteCount(logs.iter().map(|log| log.size).sum());
+    let plural = if logs.len() == 1 { "" } else { "s" };
+    format!("{} session log{plural} ({bytes})", logs.len())
+}
+
+fn paths(logs: &[LogFile]) -> String {
+    let mut lines = String::new();
+    for log in logs {
+        lines.extend(["  ", &shown(&log.path), "\n"]);
+    }
+    lines
+}
+
+fn shown(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
+}
