@@ -293,24 +293,12 @@ impl Intake {
         // Answering may make the merge say more.
         while !self.out.is_empty() {
             for event in std::mem::take(&mut self.out) {
-                match event {
-                    MergeEvent::Frame(frame) => {
-                        self.frames += 1;
-                        teller.push(FeedEvent::Frame(frame));
+                match event.into_feed() {
+                    Ok(event) => {
+                        self.frames += u64::from(matches!(event, FeedEvent::Frame(_)));
+                        teller.push(event);
                     }
-                    MergeEvent::NeedLog(key) => self.need_log(&key, now),
-                    MergeEvent::Pending { key, pending } => {
-                        teller.push(FeedEvent::NotLoaded { key, pending });
-                    }
-                    MergeEvent::Gap { key, from, to } => {
-                        teller.push(FeedEvent::Gap { key, from, to });
-                    }
-                    MergeEvent::GapFilled { key, from, to } => {
-                        teller.push(FeedEvent::GapFilled { key, from, to });
-                    }
-                    MergeEvent::Conflict { key, seq } => {
-                        teller.push(FeedEvent::Conflict { key, seq });
-                    }
+                    Err(key) => self.need_log(&key, now),
                 }
             }
             self.take_queued(now);
