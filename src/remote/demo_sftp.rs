@@ -88,6 +88,12 @@ fn code(error: &io::Error) -> StatusCode {
     }
 }
 
+/// The answer to `stat` and `lstat`.
+fn answer(id: u32, metadata: io::Result<std::fs::Metadata>) -> Result<Attrs, StatusCode> {
+    let attrs = attributes(&metadata.map_err(|error| code(&error))?);
+    Ok(Attrs { id, attrs })
+}
+
 fn attributes(metadata: &std::fs::Metadata) -> FileAttributes {
     let kind = metadata.file_type();
     // The crate's own conversion calls everything but a directory a regular file.
@@ -155,24 +161,12 @@ impl Handler for DemoSftp {
 
     async fn stat(&mut self, id: u32, path: String) -> Result<Attrs, StatusCode> {
         let path = self.path(&path)?;
-        let metadata = tokio::fs::metadata(path)
-            .await
-            .map_err(|error| code(&error))?;
-        Ok(Attrs {
-            id,
-            attrs: attributes(&metadata),
-        })
+        answer(id, tokio::fs::metadata(path).await)
     }
 
     async fn lstat(&mut self, id: u32, path: String) -> Result<Attrs, StatusCode> {
         let path = self.path(&path)?;
-        let metadata = tokio::fs::symlink_metadata(path)
-            .await
-            .map_err(|error| code(&error))?;
-        Ok(Attrs {
-            id,
-            attrs: attributes(&metadata),
-        })
+        answer(id, tokio::fs::symlink_metadata(path).await)
     }
 
     async fn opendir(&mut self, id: u32, path: String) -> Result<Handle, StatusCode> {
