@@ -53,17 +53,21 @@ pub(super) fn forward(from: impl AsFd, to: impl AsFd, tap: &mut Tap) -> Gone {
     }
 }
 
-/// Reads into the free tail of an own block, so that forwarding and observing share the bytes.
+/// Reads into a block, so that forwarding and observing share the bytes. The way into the block is
+/// a copy of what was read: to clear a block ahead of reading costs more.
 #[derive(Debug)]
 pub(super) struct Intake {
     block: BytesMut,
+    /// Where the system reads to.
+    landing: Box<[u8]>,
 }
 
 impl Intake {
     /// Starts with a block.
     pub(super) fn new() -> Self {
         Self {
-            block: BytesMut::zeroed(BLOCK),
+            block: BytesMut::with_capacity(BLOCK),
+            landing: vec![0; READ].into_boxed_slice(),
         }
     }
 
@@ -71,10 +75,13 @@ impl Intake {
     /// that was reset and a terminal that went away are ends too (capture.md 5.4.1).
     pub(super) fn read(&mut self, from: &impl AsFd) -> Option<Bytes> {
         loop {
-            let tail = self.block.get_mut(..READ).unwrap_or_default();
-            match io::read(from, tail) {
+            match io::read(from, &mut *self.landing) {
                 Ok(0) => return None,
-                Ok(count) => return Some(self.block.split_to(count).freeze()),
+                Ok(count) => {
+                    let read = self.landing.get(..count).unwrap_or_default();
+                    self.block.extend_from_slice(read);
+                    return Some(self.block.split().freeze());
+                }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => wait_for(from, PollFlags::IN),
                 Err(_gone) => return None,
@@ -84,8 +91,8 @@ impl Intake {
 
     /// Takes a new block when the tail is small; called when nobody waits for bytes.
     pub(super) fn renew(&mut self) {
-        if self.block.len() < READ {
-            self.block = BytesMut::zeroed(BLOCK);
+        if self.block.capacity() < READ {
+            self.block = BytesMut::with_capacity(BLOCK);
         }
     }
 }

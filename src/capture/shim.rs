@@ -28,7 +28,7 @@ use super::{
     recorder::{Ending, Identity, Recorder, count_only, new_session_id, observe},
     signals::{self, Signals},
     streams::{self, Closer, News, Pipes},
-    threads::spawn,
+    threads::{spawn, stand_back},
 };
 use crate::{
     base::Clock,
@@ -219,6 +219,7 @@ impl Run {
         };
         let (dropped, news) = (Arc::clone(&self.dropped), Arc::clone(&self.news));
         spawn("recorder", move || {
+            stand_back();
             ignore(dropped.set(observe(recorder)));
             news.bell.ring();
         })
