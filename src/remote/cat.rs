@@ -38,7 +38,8 @@ pub async fn cat_session<P: Prompter + 'static, W: Write + Send>(
 }
 
 async fn copy<W: Write + Send>(far: &Far, session: &str, out: &mut W) -> Result<bool, FarError> {
-    let log = find(far, session).await?;
+    let ((), log) = tokio::join!(far.sftp.learn_limits(), find(far, session));
+    let log = log?;
     let path = format!("{}/sessions/{}", far.located.state, log.name);
     let file = far.sftp.open_file(&path).await?;
     copy_open(&far.sftp, &file, log.size, out).await

@@ -15,7 +15,6 @@ mod config;
 mod demo_server;
 mod demo_sftp;
 mod dial;
-mod early;
 mod error;
 mod far_error;
 mod handler;

@@ -1,6 +1,9 @@
 //! A stretch of a remote file, read with many requests at once and yielded in order.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesOrdered};
 
@@ -14,6 +17,8 @@ struct Piece {
     offset: u64,
     asked: u32,
     answer: Result<Option<Vec<u8>>, SftpError>,
+    /// Time from the request to the answer.
+    waited: Duration,
 }
 
 /// Reads from one offset up to another; dropping it gives its room in the window back.
@@ -65,14 +70,17 @@ impl RangeReader {
         let Some(piece) = self.pending.next().await else {
             return Ok(None);
         };
-        self.outstanding -= u64::from(piece.asked);
+        let (asked, window) = (u64::from(piece.asked), self.sftp.window());
+        self.outstanding -= asked;
         let arrived = match &piece.answer {
             Ok(Some(bytes)) => bytes.len() as u64,
             _ => 0,
         };
-        self.sftp
-            .window()
-            .give_back(u64::from(piece.asked), arrived);
+        if arrived > 0 {
+            window.answered(asked, arrived, piece.waited);
+        } else {
+            window.give_back(asked);
+        }
         let Some(bytes) = piece.answer? else {
             // The file is shorter than it was said to be: what lies behind is not there either.
             self.end = self.position;
@@ -127,11 +135,13 @@ impl RangeReader {
         self.outstanding += u64::from(asked);
         let (sftp, file) = (Arc::clone(&self.sftp), self.file.clone());
         async move {
+            let begun = Instant::now();
             let answer = sftp.read(&file, offset, asked).await;
             Piece {
                 offset,
                 asked,
                 answer,
+                waited: begun.elapsed(),
             }
         }
         .boxed()
@@ -139,7 +149,7 @@ impl RangeReader {
 
     fn drop_pending(&mut self) {
         self.pending = FuturesOrdered::new();
-        self.sftp.window().give_back(self.outstanding, 0);
+        self.sftp.window().give_back(self.outstanding);
         self.outstanding = 0;
     }
 }

@@ -10,18 +10,14 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
+use russh::{Channel, ChannelMsg, client::Msg};
 use russh_sftp::{
     client::{Config, RawSftpSession, error::Error as CrateError},
     protocol::{FileAttributes, OpenFlags, StatusCode},
 };
 use tokio::time::Instant;
 
-use super::{
-    early::{self, Started},
-    far_error::SftpError,
-    link::Connected,
-    window::Window,
-};
+use super::{far_error::SftpError, link::Connected, window::Window};
 
 /// Largest packet that is read: the largest data reply and its head (remote.md 10).
 const PACKET_LIMIT: u32 = (256 << 10) + 1_024;
@@ -135,14 +131,9 @@ impl Sftp {
             .channel_open_session()
             .await
             .map_err(|error| link_error(link, &error))?;
-        match early::start(&mut channel).await {
-            Ok(early::Start::Started) => {}
-            Ok(early::Start::Refused) => {
-                close_quietly(&channel).await;
-                return Err(SftpError::Refused("no `sftp` subsystem".to_owned()));
-            }
-            Ok(early::Start::Ended) => return Err(SftpError::Ended),
-            Err(error) => return Err(link_error(link, &error)),
+        if !starts(&mut channel, link).await? {
+            close_quietly(&channel).await;
+            return Err(SftpError::Refused("no `sftp` subsystem".to_owned()));
         }
         let config = Config {
             max_packet_len: PACKET_LIMIT,
@@ -150,7 +141,7 @@ impl Sftp {
             request_timeout_secs: u64::MAX,
             ..Config::default()
         };
-        let raw = RawSftpSession::new_with_config(Started::new(channel.into_stream()), config);
+        let raw = RawSftpSession::new_with_config(channel.into_stream(), config);
         let version = raw.init().await.map_err(|error| match error {
             CrateError::Status(status) => SftpError::Refused(status.error_message),
             _ => SftpError::Refused("it does not speak SFTP (a forced command?)".to_owned()),
@@ -421,6 +412,20 @@ pub(super) async fn answers(link: &Connected, limit: Duration) -> bool {
     matches!(ping, Ok(Ok(()))) && link.is_open()
 }
 
+/// Requests the subsystem; false when the server refuses it.
+async fn starts(channel: &mut Channel<Msg>, link: &Connected) -> Result<bool, SftpError> {
+    let requested = channel.request_subsystem(true, "sftp").await;
+    requested.map_err(|error| link_error(link, &error))?;
+    loop {
+        match channel.wait().await {
+            Some(ChannelMsg::Success) => return Ok(true),
+            Some(ChannelMsg::Failure) => return Ok(false),
+            Some(_) => {}
+            None => return Err(SftpError::Ended),
+        }
+    }
+}
+
 fn link_error(link: &Connected, error: &russh::Error) -> SftpError {
     match error {
         russh::Error::ChannelOpenFailure(_) => {
@@ -432,7 +437,7 @@ fn link_error(link: &Connected, error: &russh::Error) -> SftpError {
 }
 
 /// Closes a channel whose connection may be gone already.
-pub(super) async fn close_quietly(channel: &russh::Channel<russh::client::Msg>) {
+pub(super) async fn close_quietly(channel: &Channel<Msg>) {
     if channel.close().await.is_err() {
         // Nothing is left to close.
     }

@@ -203,11 +203,9 @@ pub(super) async fn reach<P: Prompter + 'static>(
             return Err(FarError::NoSftp { reason }.into());
         }
     };
-    let ((), located) = tokio::join!(
-        sftp.learn_limits(),
-        locate(&sftp, location, probed.as_ref(), &resolved.user)
-    );
-    let located = located.map_err(FarError::from)?;
+    let located = locate(&sftp, location, probed.as_ref(), &resolved.user)
+        .await
+        .map_err(FarError::from)?;
     for notice in &located.notices {
         prompter.tell(&resolved.name, notice);
     }

@@ -18,17 +18,20 @@ const CEILING: u64 = 16 << 20;
 const MEMORY: Duration = Duration::from_secs(2);
 /// Grain of that memory.
 const GRAIN: Duration = Duration::from_millis(50);
-/// Of that memory, the part that may always be outstanding: a quarter of a second, so that one fast
-/// moment on a busy machine does not keep the window small.
-const QUARTER: u64 = 8;
 /// Windows in a row without a gain before growing stops.
 const PATIENCE: u32 = 3;
 /// Windows after which growing is tried again.
 const SECOND_TRY: u32 = 64;
+/// How many times what is under way at once (the best rate times the shortest wait) may be
+/// outstanding: while the rate grows, and then.
+const GROWING: u128 = 4;
+const GROWN: u128 = 2;
 
 /// The rule as pure arithmetic: it doubles with every window that arrives while the throughput
-/// grows, and never goes above what the link moved in the last two seconds; as long as there are no
-/// two seconds yet, the start counts as moved.
+/// grows, never goes above what the link moved in the last two seconds (as long as there are no two
+/// seconds yet, the start counts as moved), and beyond the start holds no more than the link has
+/// under way. What is asked for beyond that waits in the server, whose buffers copy themselves as
+/// they grow: 16 MiB on a short link made OpenSSH ten times slower.
 #[derive(Debug)]
 pub(super) struct Growth {
     limit: u64,
@@ -43,6 +46,8 @@ pub(super) struct Growth {
     lap_target: u64,
     best_rate: u64,
     flat_laps: u32,
+    /// Shortest time from a request to its answer.
+    least_wait: Duration,
 }
 
 impl Growth {
@@ -57,6 +62,7 @@ impl Growth {
             lap_target: START,
             best_rate: 0,
             flat_laps: 0,
+            least_wait: Duration::MAX,
         }
     }
 
@@ -71,15 +77,17 @@ impl Growth {
         if self.recent.is_empty() {
             self.began = Some(now);
             self.limit = self.limit.max(START);
+            self.least_wait = Duration::MAX;
         }
         self.lap_start = now;
         self.lap_bytes = 0;
         self.lap_target = self.limit;
     }
 
-    /// `bytes` arrived at `now`, counted from any fixed moment.
-    pub(super) fn arrived(&mut self, bytes: u64, now: Duration) {
+    /// `bytes` arrived at `now`, counted from any fixed moment, `waited` after they were asked for.
+    pub(super) fn arrived(&mut self, bytes: u64, waited: Duration, now: Duration) {
         self.remember(bytes, now);
+        self.least_wait = self.least_wait.min(waited);
         self.lap_bytes += bytes;
         if self.flat_laps < PATIENCE {
             self.limit += bytes;
@@ -89,9 +97,23 @@ impl Growth {
         }
         self.limit = self
             .limit
-            .max(self.moved / QUARTER)
+            .min(self.under_way().max(START))
             .min(self.moved + self.trust(now))
             .clamp(FLOOR, CEILING);
+    }
+
+    /// What the link holds at once, with a margin; everything before the first lap.
+    fn under_way(&self) -> u64 {
+        if self.best_rate == 0 {
+            return u64::MAX;
+        }
+        let margin = if self.flat_laps < PATIENCE {
+            GROWING
+        } else {
+            GROWN
+        };
+        let bytes = u128::from(self.best_rate) * self.least_wait.as_micros() / 1_000_000;
+        u64::try_from(bytes * margin).unwrap_or(u64::MAX)
     }
 
     fn finish_lap(&mut self, now: Duration) {
@@ -197,13 +219,17 @@ impl Window {
         self.lock().outstanding += bytes;
     }
 
-    /// A request of `asked` bytes was answered with `arrived` bytes, or given up with none.
-    pub(super) fn give_back(&self, asked: u64, arrived: u64) {
+    /// A request of `asked` bytes was answered with `arrived` bytes after a wait.
+    pub(super) fn answered(&self, asked: u64, arrived: u64, waited: Duration) {
+        let now = self.started.elapsed();
+        self.lock().growth.arrived(arrived, waited, now);
+        self.give_back(asked);
+    }
+
+    /// A request of `asked` bytes was answered, or given up.
+    pub(super) fn give_back(&self, asked: u64) {
         let mut state = self.lock();
         state.outstanding = state.outstanding.saturating_sub(asked);
-        if arrived > 0 {
-            state.growth.arrived(arrived, self.started.elapsed());
-        }
         drop(state);
         self.room.notify_waiters();
     }
@@ -231,7 +257,9 @@ mod tests {
             let pieces = window.div_ceil(piece);
             for _ in 0..pieces {
                 now += lap / u32::try_from(pieces).unwrap();
-                growth.arrived(piece, now);
+                let alone = Duration::from_micros(piece * 1_000_000 / rate);
+                growth.arrived(piece, (trip + alone).max(lap), now);
+                growth.least_wait = growth.least_wait.min(trip + alone);
             }
             most = most.max(growth.limit());
         }
@@ -253,19 +281,28 @@ mod tests {
     }
 
     #[test]
+    fn a_short_link_does_not_fill_the_server() {
+        for (rate, trip) in [(400_000_000, 0), (125_000_000, 1), (60_000_000, 2)] {
+            let (_, last) = play(rate, Duration::from_millis(trip), 4);
+            assert!(last <= START, "{rate} {trip} {last}");
+        }
+    }
+
+    #[test]
     fn one_fast_moment_does_not_keep_the_window_small() {
+        let trip = Duration::from_millis(100);
         let mut growth = Growth::new();
-        let mut now = Duration::ZERO;
-        // Some 650 MB/s at first, then 60 MB/s: flat ever after by the best rate.
+        let mut now = trip;
+        // Some 650 MB/s at first, then 120 MB/s: flat ever after by the best rate.
         for _ in 0..32 {
             now += Duration::from_micros(100);
-            growth.arrived(64 << 10, now);
+            growth.arrived(64 << 10, trip, now);
         }
         for _ in 0..2_000 {
-            now += Duration::from_millis(1);
-            growth.arrived(64 << 10, now);
+            now += Duration::from_micros(500);
+            growth.arrived(64 << 10, trip, now);
         }
-        assert!(growth.limit() >= 14 << 20, "{}", growth.limit());
+        assert!(growth.limit() >= 12 << 20, "{}", growth.limit());
     }
 
     #[test]
@@ -284,7 +321,7 @@ mod tests {
         let window = Window::new();
         assert!(window.try_take(START * 4));
         assert!(!window.try_take(1));
-        window.give_back(START * 4, 0);
+        window.give_back(START * 4);
         assert!(window.try_take(1));
     }
 }
