@@ -48,8 +48,8 @@ pub(crate) fn measure_cat(plan: &Plan, report: &mut Report) -> Outcome<()> {
         (
             "remote --cat: 100 ms of round trip",
             "far",
-            plan.size(256, 16),
-            plan.size(3, 1),
+            plan.size(1024, 16),
+            plan.size(2, 1),
             5.0,
         ),
     ];
