@@ -12,7 +12,7 @@ use super::{
     machine::{At, Machine},
     peers,
     row::{Kind, RowFlags, RowId},
-    row_store::{Held, Stored},
+    stored::{Held, Stored},
 };
 use crate::{
     base::Timestamp,
