@@ -10,6 +10,7 @@ mod desk;
 mod error;
 mod logs;
 mod opened;
+mod opened_news;
 #[cfg(test)]
 mod opened_tests;
 mod piece;
