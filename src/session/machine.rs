@@ -38,6 +38,8 @@ pub(super) struct At {
     pub(super) row: RowId,
     pub(super) ts: Option<Timestamp>,
     pub(super) arrived: Option<Timestamp>,
+    /// The highest unseen number below the frame's own.
+    pub(super) hole: u64,
     /// Who sent it.
     pub(super) side: Side,
     pub(super) conn: u32,

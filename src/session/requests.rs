@@ -209,6 +209,11 @@ impl Machine {
         let Some((_, hop)) = newest.filter(|(_, hop)| hop.waiting) else {
             return;
         };
+        // A frame that was not recorded may be its answer: nobody is accused on that (2.3.5, 5.4).
+        let call = self.call(hop.call);
+        if call.is_some_and(|call| call.waiting_seq.0 < at.hole) {
+            return;
+        }
         let told_apart = at.side == Side::Client
             && at.exchange != 0
             && hop.exchange != 0

@@ -356,6 +356,31 @@ fn correlation_4_8() {
             "> Q[R] a [red], > Q[R] b [red]",
             "pending, pending | superseded=0",
         ),
+        // A number that was not seen between the two may be the answer to the first.
+        (
+            "#1 > Q1 call a, #3 > Q1 call b",
+            "pending uncertain, pending not-uncertain | superseded=0 uncertain=1 missing=1",
+        ),
+        (
+            "#1 > Q1 call a, #3 > Q1 call b, #4 < R1 {}",
+            "pending uncertain, completed | superseded=0 owed=0",
+        ),
+        (
+            "#1 > Q1 call a, #3 > Q1 call b, #2 < R1 {}",
+            "completed, pending | superseded=0",
+        ),
+        (
+            "#1 > Q1 call a, #3 > Q1 call b, #2 > N a",
+            "superseded, pending | superseded=1",
+        ),
+        (
+            "#2 > Q1 call a, #3 > Q1 call b, #5 > N a",
+            "superseded, pending uncertain | superseded=1 missing=2",
+        ),
+        (
+            "#1 > Q1 call a, #3 > Q1 call b, #4 > Q1 call c",
+            "pending uncertain, superseded, pending | superseded=1",
+        ),
         (
             "> Q1 call a [x=1], > Q1 call b [x=2], < R1 {} [x=1], < R1 {} [x=2]",
             "completed, completed",
