@@ -9,6 +9,7 @@ mod answers;
 mod arena;
 mod atoms;
 mod call;
+mod canonical;
 mod classify;
 mod counters;
 mod early;

@@ -705,6 +705,50 @@ fn retries_11() {
 }
 
 #[test]
+fn a_retry_repeats_parameters_by_their_meaning() {
+    let request = |id: u8, params: &str| {
+        format!(r#"> {{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#)
+    };
+    let first = request(
+        1,
+        r#"{"name":"b","arguments":{"x":1,"y":[2,{"p":0,"q":"é"}]}}"#,
+    );
+    let second = request(
+        2,
+        r#"{"name":"b","arguments":{"x":1,"y":[3,{"p":0,"q":"é"}]}}"#,
+    );
+    let asked = format!("{first}\n< R1 IR{{login}}\n{second}\n< R2 IR{{login}}\n");
+    let answers = r#""inputResponses":{"login":{}}"#;
+    let cases = [
+        (
+            r#""arguments":{"x":1,"y":[3,{"p":0,"q":"é"}]}"#,
+            "input, pending hops=2",
+        ),
+        (
+            r#""arguments": {"y":[3, {"q":"\u00e9","p":0}],"x" : 1}"#,
+            "input, pending hops=2",
+        ),
+        // Look-alikes of both, which are neither.
+        (
+            r#""arguments":{"x":1.0,"y":[3,{"p":0,"q":"é"}]}"#,
+            "input, input, pending",
+        ),
+        (
+            r#""arguments":{"x":1,"y":[{"p":0,"q":"é"},3]}"#,
+            "input, input, pending",
+        ),
+        (
+            r#""arguments":{"x":"1","y":[3,{"p":0,"q":"é"}]}"#,
+            "input, input, pending",
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let retry = request(3, &format!(r#"{{{answers},"name":"b",{arguments}}}"#));
+        check(&format!("{asked}{retry}"), expected);
+    }
+}
+
+#[test]
 fn revisions_14_3() {
     let version = |text: &str, expected: Option<&str>| {
         fold(text, Limits::NONE, |session| {
