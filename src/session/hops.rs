@@ -126,6 +126,8 @@ pub(super) struct Hops {
     /// Waiting hops of an exchange.
     by_exchange: Map<u64, SmallVec<[HopId; 2]>>,
     by_token: HopIndex,
+    /// Waiting requests of the client, by connection.
+    waiting_on: Map<u32, u32>,
     done: VecDeque<HopId>,
 }
 
@@ -160,6 +162,9 @@ impl Hops {
         }
         if entry.exchange != 0 {
             self.by_exchange.entry(entry.exchange).or_default().push(id);
+        }
+        if entry.side == Side::Client {
+            *self.waiting_on.entry(entry.conn).or_default() += 1;
         }
         if let Some(slot) = usize::try_from(id)
             .ok()
@@ -199,10 +204,8 @@ impl Hops {
             return;
         };
         hop.waiting = false;
-        let exchange = hop.exchange;
-        if exchange != 0 {
-            self.leave_exchange(exchange, id);
-        }
+        let (side, conn, exchange) = (hop.side, hop.conn, hop.exchange);
+        self.waits_no_more(id, side, conn, exchange);
         self.done.push_back(id);
         if self.done.len() > MAX_DONE
             && let Some(oldest) = self.done.pop_front()
@@ -220,8 +223,8 @@ impl Hops {
             return;
         };
         self.free.push(id);
-        if hop.waiting && hop.exchange != 0 {
-            self.leave_exchange(hop.exchange, id);
+        if hop.waiting {
+            self.waits_no_more(id, hop.side, hop.conn, hop.exchange);
         }
         if let Some(key) = &hop.key {
             self.by_key.remove((hop.side, key), Some(id));
@@ -231,7 +234,16 @@ impl Hops {
         }
     }
 
-    fn leave_exchange(&mut self, exchange: u64, id: HopId) {
+    /// Takes a hop out of what is kept of those that wait.
+    fn waits_no_more(&mut self, id: HopId, side: Side, conn: u32, exchange: u64) {
+        if side == Side::Client
+            && let Some(count) = self.waiting_on.get_mut(&conn)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.waiting_on.remove(&conn);
+            }
+        }
         if let Some(list) = self.by_exchange.get_mut(&exchange) {
             if let Some(at) = list.iter().position(|hop| *hop == id) {
                 list.remove(at);
@@ -274,11 +286,7 @@ impl Hops {
 
     /// True when a request of the client waits on the connection.
     pub(super) fn waits_on(&self, conn: u32) -> bool {
-        // Only asked for HTTP refusals without exchange, in old logs.
-        self.slots
-            .iter()
-            .flatten()
-            .any(|hop| hop.waiting && hop.side == Side::Client && hop.conn == conn)
+        self.waiting_on.contains_key(&conn)
     }
 
     /// The request that an answer belongs to, by M1 to M5 of session-model.md 4.4.

@@ -9,7 +9,7 @@ use sha2::Digest as _;
 
 use crate::wire::{IdKey, json};
 
-use super::{canonical, key::Key};
+use super::{atoms::bounded, canonical, key::Key};
 
 /// What redaction puts in place of a value (log-format 8.5).
 const PLACEHOLDER: &[u8] = b"[REDACTED]";
@@ -209,7 +209,9 @@ impl<'a> ResultFacts<'a> {
             b"protocolVersion" => found.version = text_of(value, redacted),
             b"serverInfo" if !found.server_in_meta => found.server = who(value, redacted),
             b"supportedVersions" => {
-                found.supported = json::elements(value).next().and_then(json::string);
+                found.supported = json::elements(value)
+                    .next()
+                    .and_then(|first| text_of(first, redacted));
             }
             b"taskId" => task_id = text_of(value, redacted),
             b"status" => status = json::string(value),
@@ -257,13 +259,13 @@ impl ErrorFacts {
 fn integer(value: &[u8]) -> Option<i64> {
     match Key::read(value)? {
         Key::Small(number) => Some(number),
-        Key::Wide(_) => None,
+        Key::Wide(_) | Key::Long(_) => None,
     }
 }
 
 fn text_of(value: &[u8], redacted: bool) -> Option<Cow<'_, str>> {
     (!is_redacted(value, redacted))
-        .then(|| json::string(value))
+        .then(|| json::string(value).map(bounded))
         .flatten()
 }
 
@@ -273,8 +275,8 @@ fn who(value: &[u8], redacted: bool) -> Option<Who<'_>> {
     }
     let (mut name, mut version) = (None, None);
     each(value, |key, value| match key {
-        b"name" => name = json::string(value),
-        b"version" => version = json::string(value),
+        b"name" => name = json::string(value).map(bounded),
+        b"version" => version = json::string(value).map(bounded),
         _ => {}
     });
     name.map(|name| Who {

@@ -36,7 +36,10 @@ impl Machine {
         let declared = match &params.declared {
             Some(version) => Some(version.as_ref()),
             None if initializes => None,
-            None => http.and_then(|http| http.mcp_protocol_version.as_deref()),
+            None => {
+                let header = http.and_then(|http| http.mcp_protocol_version.as_deref());
+                header.map(|version| clip(version, 64))
+            }
         };
         self.no_lone_probe(method, facts);
         let mut at = *at;
