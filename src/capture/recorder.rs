@@ -19,7 +19,7 @@ use super::{
     loss::LineCounter,
     notices::Notices,
     scribe::Scribe,
-    threads::spawn,
+    threads::{LOG, spawn},
 };
 use crate::{
     base::Clock,
@@ -82,23 +82,16 @@ pub(super) struct Identity {
 /// A panic ends observing, not forwarding (capture.md 4.9).
 pub(super) fn observe(recorder: Recorder) -> u64 {
     let handoff = Arc::clone(&recorder.handoff);
-    let notices = Arc::clone(&recorder.notices);
     let log = Arc::clone(&recorder.log);
-    guarded(&handoff, &notices, &log, || recorder.run())
+    guarded(&handoff, &log, || recorder.run())
 }
 
 /// Runs `body`; if it panics, what comes is only counted.
-fn guarded(
-    handoff: &HandOff,
-    notices: &Notices,
-    log: &LogQueue,
-    body: impl FnOnce() -> u64,
-) -> u64 {
+fn guarded(handoff: &HandOff, log: &LogQueue, body: impl FnOnce() -> u64) -> u64 {
     handoff.attend(thread::current());
     if let Ok(dropped) = catch_unwind(AssertUnwindSafe(body)) {
         return dropped;
     }
-    notices.warn("internal error: recording has ended, traffic goes on");
     log.abandon();
     count_only(handoff) + log.wait_until_written()
 }
@@ -179,7 +172,7 @@ impl Recorder {
     /// The writer is not waited for by name: a disk that hangs would hold the end up.
     fn start_writer(&self, open: OpenLog) {
         let (log, notices) = (Arc::clone(&self.log), Arc::clone(&self.notices));
-        let started = spawn("log", move || {
+        let started = spawn(LOG, move || {
             let writing = AssertUnwindSafe(|| write_log(open, &log, &notices));
             if catch_unwind(writing).is_err() {
                 log.abandon();
