@@ -310,14 +310,10 @@ impl Session {
             What::RestOfLine {
                 bytes,
                 ends_with_cr,
-            } => match assembly.cut(bytes, ends_with_cr, budget) {
-                CutLine::Kept(line) => scribe.line(source, &line, at, &mut out),
-                CutLine::Lost => {
-                    scribe.skip(1);
-                    self.lost += 1;
-                }
-                CutLine::Nothing => {}
-            },
+            } => {
+                let line = assembly.cut(bytes, ends_with_cr, budget);
+                self.take_cut(source, line, at);
+            }
             What::Lost => self.take_lost(source),
             What::End => {
                 if let Some(line) = assembly.end(budget) {
@@ -373,18 +369,34 @@ impl Session {
         dropped
     }
 
-    /// A pipe that is left behind has no end: its open line is recorded as far as it was
-    /// seen.
+    /// A pipe that is left behind has no end: its open line is recorded as far as it was seen, by
+    /// the rule for cut lines when a part of it was not handed over.
     fn end_open_line(&mut self, source: Source) {
+        let torn = self.handoff.observed(source).torn.load(Ordering::SeqCst);
         let assembly = assembly_of(&mut self.assemblies, source);
         let at = assembly.last_read.unwrap_or_else(Instant::now);
-        let Some(mut line) = assembly.end(&self.handoff.budget) else {
-            return;
+        let budget = &self.handoff.budget;
+        let line = match torn {
+            0 => assembly.end(budget).map_or(CutLine::Nothing, CutLine::Kept),
+            torn => assembly.cut(torn, false, budget),
         };
-        line.length += self.handoff.observed(source).torn.load(Ordering::SeqCst);
+        self.take_cut(source, line, at);
+    }
+
+    /// A line that the budget cut, or what became of it.
+    fn take_cut(&mut self, source: Source, line: CutLine, at: Instant) {
         let sinks = &self.sinks;
-        self.scribe
-            .line(source, &line, at, &mut |batch| sinks.push(batch));
+        match line {
+            CutLine::Kept(line) => {
+                self.scribe
+                    .line(source, &line, at, &mut |batch| sinks.push(batch));
+            }
+            CutLine::Lost => {
+                self.scribe.skip(1);
+                self.lost += 1;
+            }
+            CutLine::Nothing => {}
+        }
     }
 }
 
