@@ -78,12 +78,14 @@ pub(super) struct Identity {
     pub(super) started: Instant,
 }
 
-/// Runs the recorder to the end of the run; answers how many frames were observed and not written.
-/// A panic ends observing, not forwarding (capture.md 4.9).
+/// Runs the recorder to the end of the run; answers how many frames were observed and are missing in
+/// the log. A panic ends observing, not forwarding (capture.md 4.9).
 pub(super) fn observe(recorder: Recorder) -> u64 {
     let handoff = Arc::clone(&recorder.handoff);
     let log = Arc::clone(&recorder.log);
-    guarded(&handoff, &log, || recorder.run())
+    let dropped = guarded(&handoff, &log, || recorder.run());
+    // Where no log is, none is incomplete.
+    if log.is_gone() { 0 } else { dropped }
 }
 
 /// Runs `body`; if it panics, what comes is only counted.
@@ -137,6 +139,9 @@ impl Recorder {
     /// Opens the log, then records until the end.
     fn run(self) -> u64 {
         let (session_id, open) = self.open_log();
+        if open.is_none() {
+            self.log.gone();
+        }
         self.log.opened();
         let named = open.as_ref().filter(|log| log.named);
         let start = start_record(
@@ -152,7 +157,7 @@ impl Recorder {
         let mut session = Session {
             scribe,
             sinks: Sinks {
-                log: open.is_some().then(|| Arc::clone(&self.log)),
+                log: Arc::clone(&self.log),
                 live: self.live.clone(),
             },
             assemblies: Default::default(),
@@ -223,7 +228,7 @@ pub(super) fn new_session_id(label: &Label) -> Option<String> {
 /// Where batches go.
 #[derive(Debug)]
 struct Sinks {
-    log: Option<Arc<LogQueue>>,
+    log: Arc<LogQueue>,
     live: Option<Arc<LiveQueue>>,
 }
 
@@ -233,9 +238,7 @@ impl Sinks {
         if let Some(live) = &self.live {
             live.push(batch.clone());
         }
-        if let Some(log) = &self.log {
-            log.push(batch);
-        }
+        self.log.push(batch);
     }
 }
 
@@ -259,9 +262,7 @@ impl Session {
             if let Some(live) = &sinks.live {
                 live.start(batch.lines.clone());
             }
-            if let Some(log) = &sinks.log {
-                log.push(batch);
-            }
+            sinks.log.push(batch);
         });
     }
 
@@ -339,11 +340,7 @@ impl Session {
         }
         let sinks = &self.sinks;
         self.scribe.flush(&mut |batch| sinks.push(batch));
-        let dropped = self
-            .sinks
-            .log
-            .as_ref()
-            .map_or(0, |log| log.wait_until_written());
+        let dropped = self.sinks.log.wait_until_written();
         let read = |source| self.handoff.observed(source).bytes.load(Ordering::SeqCst);
         let ending = ending.get().cloned().unwrap_or_default();
         let dropped = self.lost + dropped;
@@ -360,9 +357,7 @@ impl Session {
             if let Some(live) = &sinks.live {
                 live.push(batch.clone());
             }
-            if let Some(log) = &sinks.log {
-                log.push_last(batch);
-            }
+            sinks.log.push_last(batch);
         };
         self.scribe.record(&raw, Instant::now(), last);
         self.scribe.flush(last);

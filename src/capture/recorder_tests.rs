@@ -192,6 +192,21 @@ fn an_open_line_that_the_budget_cut_keeps_64_kib_or_is_lost() {
 }
 
 #[test]
+fn where_no_log_is_none_is_incomplete() {
+    let unusable = |run: &Run| Some(Target::File(run.dir.path().to_owned()));
+    let none = |_: &Run| None;
+    let targets: [fn(&Run) -> Option<Target>; 2] = [unusable, none];
+    for target in targets {
+        let run = Run::new();
+        let mut client = run.tap(Source::Client);
+        give(&mut client, b"1\n");
+        run.while_full(|| give(&mut client, b"2\n3\n"));
+        give(&mut client, b"4\n");
+        assert_eq!(run.observe(target(&run)), 0);
+    }
+}
+
+#[test]
 fn many_frames_fill_batches_and_all_arrive() {
     let run = Run::new();
     let mut client = run.tap(Source::Client);
