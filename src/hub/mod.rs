@@ -8,6 +8,7 @@ mod body;
 mod connection;
 mod desk;
 mod error;
+mod jobs;
 mod logs;
 mod opened;
 mod opened_news;

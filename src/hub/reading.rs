@@ -37,7 +37,6 @@ impl Desk {
 
     /// Takes pieces of a log.
     pub(super) fn take_piece(&mut self, piece: Piece) {
-        self.piece_ended();
         let path = Arc::clone(&piece.log);
         let Some(log) = self.logs.get_mut(&path) else {
             return;
@@ -273,7 +272,8 @@ impl Desk {
         }
     }
 
-    fn fail_reading(&mut self, path: &LogPath, error: &std::io::Error) {
+    /// A log cannot be read: nobody waits for it any more.
+    pub(super) fn fail_reading(&mut self, path: &LogPath, error: &std::io::Error) {
         let name = self.logs.key_of_name(path);
         let Some(log) = self.logs.get_mut(path) else {
             return;
