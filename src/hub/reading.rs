@@ -115,11 +115,10 @@ impl Desk {
         for key in log.keys.iter().chain(&log.askers) {
             self.tell_log_state(key, LogState::Absent);
         }
-        let keys = if log.keys.is_empty() {
-            vec![name]
-        } else {
-            log.keys
-        };
+        let mut keys = log.keys;
+        if keys.is_empty() {
+            keys.insert(name);
+        }
         let removed = keys.into_iter().map(|key| FeedEvent::LogRemoved { key });
         self.out.extend(removed);
     }
@@ -223,7 +222,7 @@ impl Desk {
                 self.merge.log_state(&key, LogState::ReadToEnd, now, said);
             }
             self.merge.log_state(&key, LogState::Reading, now, said);
-            self.tell(path);
+            self.tell_found(path, &key);
         }
         let place = Place {
             log: Arc::clone(path),
@@ -232,6 +231,18 @@ impl Desk {
         };
         self.merge
             .offer(&key, line, Some(place), Origin::Log, now, said);
+    }
+
+    /// Tells of a session that was found in a log, and of no other: there may be thousands.
+    fn tell_found(&mut self, path: &LogPath, key: &SessionKey) {
+        let recording = self.producers.is_recording(key);
+        if let Some(log) = self.logs.get_mut(path) {
+            if recording {
+                log.liveness = Liveness::Recording;
+            }
+            let news = log.news_of(key.clone());
+            self.out.push(FeedEvent::Session(news));
+        }
     }
 
     fn end_reading(&mut self, path: &LogPath, size: u64, liveness: Liveness) {

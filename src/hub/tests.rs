@@ -298,6 +298,27 @@ impl Viewer {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_of_thousands_of_sessions_in_one_log_is_told_and_not_all_for_each() {
+    const SESSIONS: usize = 5_000;
+    let base = Base::new();
+    let text: String = (0..SESSIONS).map(|at| line(&format!("s{at}"), 1)).collect();
+    base.append("s0", &text);
+    let mut run = base.hub(None);
+    run.until("the backfill", Viewer::is_live).await;
+    let viewer = &run.viewer;
+    assert_eq!(
+        (viewer.sessions.len(), viewer.frames.len()),
+        (SESSIONS, SESSIONS)
+    );
+    let all_loaded = viewer.sessions.values().all(|news| news.loaded);
+    assert!(all_loaded);
+    let told = viewer.events.iter();
+    let told = told.filter(|event| matches!(event, FeedEvent::Session(_)));
+    assert!(told.count() <= SESSIONS * 4);
+    run.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_logs_are_listed_and_the_newest_are_loaded_oldest_of_them_first() {
     let base = Base::new();
     for age in 0..12 {
