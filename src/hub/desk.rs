@@ -332,8 +332,8 @@ impl Desk {
         }
     }
 
-    /// Tells of a session whose only source is a recorder's connection.
-    fn tell_without_log(&mut self, key: SessionKey, liveness: Liveness) {
+    /// Tells of a session that has no log.
+    pub(super) fn tell_without_log(&mut self, key: SessionKey, liveness: Liveness) {
         self.out.push(FeedEvent::Session(SessionNews {
             key,
             log: None,

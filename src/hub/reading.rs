@@ -119,8 +119,14 @@ impl Desk {
         if keys.is_empty() {
             keys.insert(name);
         }
-        let removed = keys.into_iter().map(|key| FeedEvent::LogRemoved { key });
-        self.out.extend(removed);
+        let was_recording = log.liveness == Liveness::Recording;
+        for key in keys {
+            // What said that somebody writes it is gone (history.md 6.2).
+            if was_recording && !self.producers.is_recording(&key) {
+                self.tell_without_log(key.clone(), Liveness::Unknown);
+            }
+            self.out.push(FeedEvent::LogRemoved { key });
+        }
     }
 
     /// Reads a log before the others that wait.

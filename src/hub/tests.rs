@@ -669,6 +669,7 @@ async fn logs_that_shrink_are_replaced_or_go_lose_and_repeat_nothing() {
         events.any(|event| matches!(event, FeedEvent::LogRemoved { key } if &*key.id == "c"))
     };
     run.until("the removed one", removed).await;
+    assert_eq!(run.viewer.liveness("c"), Some(Liveness::EndedWithoutRecord));
     base.append("a", &lines("a", 5..=11));
     run.until("the shrunk one", |viewer| viewer.count("a") == 11)
         .await;
@@ -678,6 +679,38 @@ async fn logs_that_shrink_are_replaced_or_go_lose_and_repeat_nothing() {
     for (id, last) in [("a", 11), ("b", 12), ("c", 3)] {
         run.viewer.assert_whole(id, last);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_whose_log_was_removed_is_not_called_recording() {
+    let base = Base::new();
+    // Of an older recorder, so that only its last change says that somebody writes it.
+    let old = |id: &str| lines(id, 1..=3).replace(",\"format\":7", "");
+    base.append("file", &old("file"));
+    base.append("live", &old("live"));
+    let mut run = base.hub(None);
+    run.until("history", |viewer| {
+        viewer.order.len() == 2 && viewer.is_live()
+    })
+    .await;
+    let mut recorder = base.connect();
+    recorder.write_all(line("live", 4).as_bytes()).unwrap();
+    run.until("a live frame", |viewer| viewer.count("live") == 4)
+        .await;
+    for id in ["file", "live"] {
+        assert_eq!(run.viewer.liveness(id), Some(Liveness::Recording), "{id}");
+        std::fs::remove_file(base.log(id)).unwrap();
+    }
+    let removed = |viewer: &Viewer| {
+        let events = viewer.events.iter();
+        let removed = events.filter(|event| matches!(event, FeedEvent::LogRemoved { .. }));
+        removed.count() == 2
+    };
+    run.until("the removal", removed).await;
+    assert_eq!(run.viewer.liveness("file"), Some(Liveness::Unknown));
+    assert_eq!(run.viewer.liveness("live"), Some(Liveness::Recording));
+    drop(recorder);
+    run.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
