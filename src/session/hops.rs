@@ -143,8 +143,9 @@ impl Hops {
     /// Adds a waiting hop.
     pub(super) fn add(&mut self, entry: HopEntry) -> HopId {
         let id = self.free.pop().unwrap_or_else(|| {
-            if self.slots.len() == self.slots.capacity() {
-                // The table stops growing at its bound: doubling would waste half of it.
+            if self.slots.len() == self.slots.capacity() && self.slots.len() >= GROWTH {
+                // The table stops growing at its bound: doubling would waste half of it. A small
+                // one doubles: a log may hold thousands of short sessions.
                 self.slots.reserve_exact(GROWTH);
             }
             self.slots.push(None);
@@ -351,4 +352,37 @@ fn elsewhere<'a>(
 pub(super) fn only<'a>(mut hops: impl Iterator<Item = (HopId, &'a HopEntry)>) -> Option<HopId> {
     let (id, _) = hops.next()?;
     hops.next().is_none().then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_session_takes_little_and_a_long_one_no_half_too_much() {
+        let entry = || HopEntry {
+            call: CallId(0),
+            at: 0,
+            side: Side::Client,
+            key: None,
+            conn: 0,
+            exchange: 0,
+            client: ClientKey::default(),
+            answered: false,
+            waiting: true,
+            token: None,
+            base: None,
+            declared_legacy: false,
+            wants_task: false,
+            task_id: None,
+        };
+        let mut hops = Hops::default();
+        hops.add(entry());
+        assert!(hops.slots.capacity() <= 8, "{}", hops.slots.capacity());
+        (0..GROWTH * 3).for_each(|_| drop(hops.add(entry())));
+        assert!(hops.slots.capacity() <= GROWTH * 4);
+        assert!(hops.waits_on(0));
+        (0..=GROWTH * 3).for_each(|hop| hops.stop(u32::try_from(hop).unwrap()));
+        assert!(!hops.waits_on(0));
+    }
 }
