@@ -1,7 +1,7 @@
 //! Work on blocking threads: what the desk starts, who waits for each piece of it, and what becomes
 //! of those when it breaks off.
 
-use std::{collections::HashMap, io};
+use std::{collections::HashMap, io, sync::Arc};
 
 use tokio::task::{Id, JoinError, JoinSet};
 
@@ -196,7 +196,7 @@ impl Desk {
             && let Some((path, follower)) = self.next_turn()
         {
             let clock = self.clock;
-            self.jobs.start(Job::Piece(path.clone()), move || {
+            self.jobs.start(Job::Piece(Arc::clone(&path)), move || {
                 Done::Piece(Box::new(read_piece(path, follower, &clock)))
             });
         }
@@ -284,7 +284,7 @@ mod tests {
         desk.tell_log_state(&key, LogState::Reading);
         desk.logs.get_mut(&path).unwrap().askers.push(key);
         desk.jobs
-            .start(Job::Piece(path.clone()), || panic!("of a test"));
+            .start(Job::Piece(Arc::clone(&path)), || panic!("of a test"));
         let broken = desk.jobs.next().await.unwrap();
         assert!(matches!(&broken, Ended::Broken(Job::Piece(_), _)));
         desk.take_ended(broken);

@@ -146,9 +146,14 @@ fn nobody_is_accused_in_a_log_of_an_earlier_release() {
             assert!(harmless, "{file}: {call:?}");
         }
     }
+}
+
+#[test]
+fn a_request_whose_answer_may_be_lost_is_not_called_reused() {
+    use DisplayStatus::{Pending, PendingUncertain};
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/samples");
     let (model, key) = folded(&dir.join("v0.1.0-http.jsonl"));
     let calls = model.session(&key).unwrap().calls();
     let words: Vec<_> = calls.map(|call| call.status()).collect();
-    use DisplayStatus::{Pending, PendingUncertain};
     assert_eq!(words, [PendingUncertain, PendingUncertain, Pending]);
 }
