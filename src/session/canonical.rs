@@ -3,7 +3,13 @@
 
 use std::hash::{BuildHasher as _, Hasher as _};
 
+use foldhash::quality::FixedState;
+use smallvec::SmallVec;
+
 use crate::wire::json;
+
+/// Containers that are open at once without an allocation.
+const USUAL_DEPTH: usize = 8;
 
 /// A container that has not ended.
 struct Open {
@@ -16,7 +22,7 @@ struct Open {
 
 /// The hash of a member, name unescaped; those of an object are added up, in any order.
 pub(super) fn member(name: &[u8], value: &[u8]) -> u64 {
-    mix(b':', self::name(name), hash(value))
+    mix(self::name(name), hash(value))
 }
 
 /// The hash of a name, unescaped.
@@ -26,53 +32,79 @@ pub(super) fn name(name: &[u8]) -> u64 {
 
 /// The hash of a value that was found to be JSON before.
 fn hash(value: &[u8]) -> u64 {
-    let mut open: Vec<Open> = Vec::new();
-    let mut at = json::skip_blanks(value, 0);
-    loop {
-        let (end, done) = match value.get(at) {
-            Some(bracket @ (b'{' | b'[')) => {
-                let is_object = *bracket == b'{';
+    let mut open: SmallVec<[Open; USUAL_DEPTH]> = SmallVec::new();
+    let mut rest = value;
+    while let Some((first, tail)) = rest.split_first() {
+        let done = match first {
+            b',' | b':' | b' ' | b'\t' | b'\r' | b'\n' => None,
+            b'{' | b'[' => {
                 open.push(Open {
-                    is_object,
+                    is_object: *first == b'{',
                     sum: 0,
                     name: None,
                 });
-                (at + 1, None)
+                None
             }
-            Some(b'}' | b']') => (at + 1, open.pop().map(|closed| closed.hash())),
-            Some(b',' | b':') => (at + 1, None),
-            Some(_) => {
-                let Ok(end) = json::value_end(value, at, 0) else {
-                    return 0;
-                };
-                (end, value.get(at..end).map(scalar))
+            b'}' | b']' => open.pop().map(|closed| closed.hash()),
+            _ => {
+                let (token, behind) = split_scalar(rest);
+                rest = behind;
+                Some(scalar(token))
             }
-            None => return 0,
         };
         if let Some(done) = done {
             let Some(parent) = open.last_mut() else {
                 return done;
             };
             parent.take(done);
+            if !matches!(first, b'}' | b']') {
+                continue;
+            }
         }
-        at = json::skip_blanks(value, end);
+        rest = tail;
     }
+    0
+}
+
+/// The scalar at the beginning of valid JSON, and what follows it.
+fn split_scalar(rest: &[u8]) -> (&[u8], &[u8]) {
+    let mut end = 1;
+    if rest.first() == Some(&b'"') {
+        while let Some(step) = rest
+            .get(end..)
+            .and_then(|tail| memchr::memchr2(b'"', b'\\', tail))
+        {
+            end += step;
+            if rest.get(end) == Some(&b'"') {
+                break;
+            }
+            end += 2;
+        }
+        end += 1;
+    } else {
+        let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']') || json::is_blank(*byte);
+        end = rest.iter().position(ends).unwrap_or(rest.len());
+    }
+    rest.split_at_checked(end).unwrap_or((rest, &[]))
 }
 
 impl Open {
     fn take(&mut self, part: u64) {
         if !self.is_object {
-            self.sum = mix(b',', self.sum, part);
+            self.sum = mix(self.sum, part);
             return;
         }
         match self.name.take() {
             None => self.name = Some(part),
-            Some(name) => self.sum = self.sum.wrapping_add(mix(b':', name, part)),
+            Some(name) => self.sum = self.sum.wrapping_add(mix(name, part)),
         }
     }
 
     fn hash(&self) -> u64 {
-        mix(if self.is_object { b'{' } else { b'[' }, self.sum, 0)
+        mix(
+            u64::from(if self.is_object { b'{' } else { b'[' }),
+            self.sum,
+        )
     }
 }
 
@@ -83,27 +115,26 @@ fn scalar(token: &[u8]) -> u64 {
     else {
         return word(b'0', token);
     };
-    match json::string(token).filter(|_| memchr::memchr(b'\\', inner).is_some()) {
-        Some(text) => word(b'"', text.as_bytes()),
-        None => word(b'"', inner),
+    if memchr::memchr(b'\\', inner).is_none() {
+        return word(b'"', inner);
     }
+    json::string(token).map_or_else(|| word(b'"', inner), |text| word(b'"', text.as_bytes()))
 }
 
-// Without a seed: these hashes decide links, which must be the same in every run.
+// Without a seed of the run: these hashes decide links, which must be the same in every run.
 
 fn word(kind: u8, bytes: &[u8]) -> u64 {
-    let mut hasher = foldhash::quality::FixedState::default().build_hasher();
-    hasher.write_u8(kind);
+    let mut hasher = FixedState::default().build_hasher();
     hasher.write(bytes);
-    hasher.finish()
+    mix(kind.into(), hasher.finish())
 }
 
-fn mix(kind: u8, one: u64, other: u64) -> u64 {
-    let mut hasher = foldhash::quality::FixedState::default().build_hasher();
-    hasher.write_u8(kind);
-    hasher.write_u64(one);
-    hasher.write_u64(other);
-    hasher.finish()
+/// One number out of two whose order counts (the finalizer of SplitMix64).
+const fn mix(one: u64, other: u64) -> u64 {
+    let mut sum = one.rotate_left(26).wrapping_add(other) ^ 0x9e37_79b9_7f4a_7c15;
+    sum = (sum ^ (sum >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    sum = (sum ^ (sum >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    sum ^ (sum >> 31)
 }
 
 #[cfg(test)]
@@ -120,6 +151,7 @@ mod tests {
             (r#"{"a":{"x":1,"y":2}}"#, r#"{"a":{"y":2,"x":1}}"#),
             (r#"[{"a":1,"b":2},"c"]"#, r#"[{"b":2,"a":1},"\u0063"]"#),
             (r#"{"\u0061":"/"}"#, r#"{"a":"\/"}"#),
+            (r#"{"a":"x\\","b":"\""}"#, r#"{"b":"\"","a":"x\u005c"}"#),
             ("{}", "{ }"),
             (r#""\"""#, r#""\u0022""#),
         ];
