@@ -77,8 +77,9 @@ pub(super) enum Mode {
     Taking,
     /// Writes fail and are tried again.
     Failing,
-    /// The user deleted it: recording to disk has ended, which is no loss.
-    Deleted,
+    /// There is none: it could not be opened, or the user deleted it. What it does not get is no
+    /// loss.
+    Gone,
     /// The end did not wait any longer, or the writer is gone: what comes is dropped and counted.
     Abandoned,
 }
@@ -130,7 +131,7 @@ impl LogQueue {
                 Mode::Failing => {
                     self.handoff.budget.held(Stage::Encoded) > self.handoff.budget.half()
                 }
-                Mode::Deleted => return,
+                Mode::Gone => return,
                 Mode::Abandoned => true,
             };
             if full {
@@ -184,7 +185,7 @@ impl LogQueue {
     /// once and not waited for.
     pub(super) fn push_last(&self, batch: Batch) {
         let mut state = self.lock();
-        if state.mode == Mode::Deleted {
+        if state.mode == Mode::Gone {
             return;
         }
         let given_up = state.mode == Mode::Abandoned;
@@ -294,10 +295,10 @@ impl LogQueue {
         self.lock().dropped += frames;
     }
 
-    /// The log has no name any more.
-    pub(super) fn deleted(&self) {
+    /// The log could not be opened, or has no name any more.
+    pub(super) fn gone(&self) {
         let mut state = self.lock();
-        state.mode = Mode::Deleted;
+        state.mode = Mode::Gone;
         let held: usize = state.waiting.drain(..).map(|batch| batch.lines.len()).sum();
         self.handoff.budget.give(Stage::Encoded, held);
         self.emptied.notify_all();
@@ -306,6 +307,11 @@ impl LogQueue {
     /// Frames dropped so far.
     pub(super) fn dropped(&self) -> u64 {
         self.lock().dropped
+    }
+
+    /// True when there is no log.
+    pub(super) fn is_gone(&self) -> bool {
+        self.lock().mode == Mode::Gone
     }
 
     /// True after the log was given up.
@@ -330,7 +336,9 @@ impl LogQueue {
     }
 
     fn give_up(&self, state: &mut State) {
-        state.mode = Mode::Abandoned;
+        if state.mode != Mode::Gone {
+            state.mode = Mode::Abandoned;
+        }
         for batch in state.waiting.drain(..) {
             state.dropped += batch.frames;
             self.handoff.budget.give(Stage::Encoded, batch.lines.len());
@@ -366,99 +374,5 @@ fn wait<'a>(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::thread;
-
-    use super::*;
-
-    fn batch(frames: u64, size: usize) -> Batch {
-        Batch {
-            lines: Bytes::from(vec![b'\n'; size]),
-            frames,
-        }
-    }
-
-    fn queue() -> (Arc<HandOff>, Arc<LogQueue>) {
-        let handoff = HandOff::new(16 << 20);
-        let queue = LogQueue::new(Arc::clone(&handoff));
-        (handoff, queue)
-    }
-
-    #[test]
-    fn the_fifth_batch_waits_for_the_writer() {
-        let (handoff, queue) = queue();
-        let pushing = thread::spawn({
-            let queue = Arc::clone(&queue);
-            move || (0..50).for_each(|_| queue.push(batch(1, 10)))
-        });
-        for _ in 0..50 {
-            let Next::Batch(batch) = queue.next(Duration::from_secs(5)) else {
-                panic!("a batch");
-            };
-            assert!(queue.lock().waiting.len() <= MOST_WAITING);
-            assert_eq!(queue.progress(batch.lines.len()), None);
-            queue.written();
-        }
-        pushing.join().unwrap();
-        assert_eq!(
-            (
-                queue.wait_until_written(),
-                handoff.budget.held(Stage::Encoded)
-            ),
-            (0, 0)
-        );
-    }
-
-    #[test]
-    fn a_failing_log_gathers_half_the_budget_and_then_drops() {
-        let (handoff, queue) = queue();
-        assert!(!queue.failed(Duration::ZERO));
-        for _ in 0..20 {
-            queue.push(batch(3, 1 << 20));
-        }
-        let held = handoff.budget.held(Stage::Encoded) >> 20;
-        assert_eq!((held, queue.dropped()), (9, 33));
-        assert_eq!(queue.progress(1 << 20), Some(33));
-        assert_eq!(queue.lock().mode, Mode::Taking);
-    }
-
-    #[test]
-    fn an_end_in_a_hurry_drops_and_counts() {
-        let (handoff, queue) = queue();
-        (0..4).for_each(|_| queue.push(batch(2, 10)));
-        queue.finish();
-        queue.lock().hurry = Some(Instant::now());
-        assert_eq!(queue.wait_until_written(), 8);
-        queue.push(batch(5, 10));
-        assert_eq!(
-            (queue.dropped(), handoff.budget.held(Stage::Encoded)),
-            (13, 0)
-        );
-        assert!(queue.failed(Duration::from_mins(1)));
-    }
-
-    #[test]
-    fn a_batch_that_the_disk_holds_at_the_end_counts() {
-        let (_handoff, queue) = queue();
-        queue.push(batch(7, 10));
-        queue.push(batch(1, 10));
-        assert!(matches!(queue.next(Duration::ZERO), Next::Batch(_)));
-        queue.abandon();
-        assert_eq!(queue.wait_until_written(), 8);
-    }
-
-    #[test]
-    fn what_a_deleted_log_does_not_get_is_no_loss() {
-        let (handoff, queue) = queue();
-        queue.push(batch(2, 10));
-        queue.deleted();
-        queue.push(batch(2, 10));
-        assert_eq!(
-            (
-                queue.wait_until_written(),
-                handoff.budget.held(Stage::Encoded)
-            ),
-            (0, 0)
-        );
-    }
-}
+#[path = "log_queue_tests.rs"]
+mod tests;

@@ -43,7 +43,7 @@ pub(super) fn write_log(log: OpenLog, queue: &LogQueue, notices: &Notices) {
                 notices.warn(&format!(
                     "log `{path}` was deleted, recording to disk has ended"
                 ));
-                queue.deleted();
+                queue.gone();
                 return;
             }
             look_at = Instant::now() + LOOK;

@@ -17,6 +17,7 @@ mod log_queue;
 mod log_writer;
 mod loss;
 mod notices;
+mod priority;
 mod pump;
 mod recorder;
 mod scribe;

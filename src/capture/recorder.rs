@@ -19,7 +19,7 @@ use super::{
     loss::LineCounter,
     notices::Notices,
     scribe::Scribe,
-    threads::spawn,
+    threads::{LOG, spawn},
 };
 use crate::{
     base::Clock,
@@ -79,27 +79,22 @@ pub(super) struct Identity {
     pub(super) started: Instant,
 }
 
-/// Runs the recorder to the end of the run; answers how many frames were observed and not written.
-/// A panic ends observing, not forwarding (capture.md 4.9).
+/// Runs the recorder to the end of the run; answers how many frames were observed and are missing in
+/// the log. A panic ends observing, not forwarding (capture.md 4.9).
 pub(super) fn observe(recorder: Recorder) -> u64 {
     let handoff = Arc::clone(&recorder.handoff);
-    let notices = Arc::clone(&recorder.notices);
     let log = Arc::clone(&recorder.log);
-    guarded(&handoff, &notices, &log, || recorder.run())
+    let dropped = guarded(&handoff, &log, || recorder.run());
+    // Where no log is, none is incomplete.
+    if log.is_gone() { 0 } else { dropped }
 }
 
 /// Runs `body`; if it panics, what comes is only counted.
-fn guarded(
-    handoff: &HandOff,
-    notices: &Notices,
-    log: &LogQueue,
-    body: impl FnOnce() -> u64,
-) -> u64 {
+fn guarded(handoff: &HandOff, log: &LogQueue, body: impl FnOnce() -> u64) -> u64 {
     handoff.attend(thread::current());
     if let Ok(dropped) = catch_unwind(AssertUnwindSafe(body)) {
         return dropped;
     }
-    notices.warn("internal error: recording has ended, traffic goes on");
     log.abandon();
     count_only(handoff) + log.wait_until_written()
 }
@@ -145,6 +140,9 @@ impl Recorder {
     /// Opens the log, then records until the end.
     fn run(self) -> u64 {
         let (session_id, open) = self.open_log();
+        if open.is_none() {
+            self.log.gone();
+        }
         self.log.opened();
         let named = open.as_ref().filter(|log| log.named);
         let start = start_record(
@@ -160,7 +158,7 @@ impl Recorder {
         let mut session = Session {
             scribe,
             sinks: Sinks {
-                log: open.is_some().then(|| Arc::clone(&self.log)),
+                log: Arc::clone(&self.log),
                 live: self.live.clone(),
             },
             assemblies: Default::default(),
@@ -180,7 +178,7 @@ impl Recorder {
     /// The writer is not waited for by name: a disk that hangs would hold the end up.
     fn start_writer(&self, open: OpenLog) {
         let (log, notices) = (Arc::clone(&self.log), Arc::clone(&self.notices));
-        let started = spawn("log", move || {
+        let started = spawn(LOG, move || {
             let writing = AssertUnwindSafe(|| write_log(open, &log, &notices));
             if catch_unwind(writing).is_err() {
                 log.abandon();
@@ -231,7 +229,7 @@ pub(super) fn new_session_id(label: &Label) -> Option<String> {
 /// Where batches go.
 #[derive(Debug)]
 struct Sinks {
-    log: Option<Arc<LogQueue>>,
+    log: Arc<LogQueue>,
     live: Option<Arc<LiveQueue>>,
 }
 
@@ -241,9 +239,7 @@ impl Sinks {
         if let Some(live) = &self.live {
             live.push(batch.clone());
         }
-        if let Some(log) = &self.log {
-            log.push(batch);
-        }
+        self.log.push(batch);
     }
 }
 
@@ -267,9 +263,7 @@ impl Session {
             if let Some(live) = &sinks.live {
                 live.start(batch.lines.clone());
             }
-            if let Some(log) = &sinks.log {
-                log.push(batch);
-            }
+            sinks.log.push(batch);
         });
     }
 
@@ -318,14 +312,10 @@ impl Session {
             What::RestOfLine {
                 bytes,
                 ends_with_cr,
-            } => match assembly.cut(bytes, ends_with_cr, budget) {
-                CutLine::Kept(line) => scribe.line(source, &line, at, &mut out),
-                CutLine::Lost => {
-                    scribe.skip(1);
-                    self.lost += 1;
-                }
-                CutLine::Nothing => {}
-            },
+            } => {
+                let line = assembly.cut(bytes, ends_with_cr, budget);
+                self.take_cut(source, line, at);
+            }
             What::Lost => self.take_lost(source),
             What::End => {
                 if let Some(line) = assembly.end(budget) {
@@ -351,11 +341,7 @@ impl Session {
         }
         let sinks = &self.sinks;
         self.scribe.flush(&mut |batch| sinks.push(batch));
-        let dropped = self
-            .sinks
-            .log
-            .as_ref()
-            .map_or(0, |log| log.wait_until_written());
+        let dropped = self.sinks.log.wait_until_written();
         let read = |source| self.handoff.observed(source).bytes.load(Ordering::SeqCst);
         let ending = ending.get().cloned().unwrap_or_default();
         let dropped = self.lost + dropped;
@@ -372,27 +358,41 @@ impl Session {
             if let Some(live) = &sinks.live {
                 live.push(batch.clone());
             }
-            if let Some(log) = &sinks.log {
-                log.push_last(batch);
-            }
+            sinks.log.push_last(batch);
         };
         self.scribe.record(&raw, Instant::now(), last);
         self.scribe.flush(last);
         dropped
     }
 
-    /// A pipe that is left behind has no end: its open line is recorded as far as it was
-    /// seen.
+    /// A pipe that is left behind has no end: its open line is recorded as far as it was seen, by
+    /// the rule for cut lines when a part of it was not handed over.
     fn end_open_line(&mut self, source: Source) {
+        let torn = self.handoff.observed(source).torn.load(Ordering::SeqCst);
         let assembly = assembly_of(&mut self.assemblies, source);
         let at = assembly.last_read.unwrap_or_else(Instant::now);
-        let Some(mut line) = assembly.end(&self.handoff.budget) else {
-            return;
+        let budget = &self.handoff.budget;
+        let line = match torn {
+            0 => assembly.end(budget).map_or(CutLine::Nothing, CutLine::Kept),
+            torn => assembly.cut(torn, false, budget),
         };
-        line.length += self.handoff.observed(source).torn.load(Ordering::SeqCst);
+        self.take_cut(source, line, at);
+    }
+
+    /// A line that the budget cut, or what became of it.
+    fn take_cut(&mut self, source: Source, line: CutLine, at: Instant) {
         let sinks = &self.sinks;
-        self.scribe
-            .line(source, &line, at, &mut |batch| sinks.push(batch));
+        match line {
+            CutLine::Kept(line) => {
+                self.scribe
+                    .line(source, &line, at, &mut |batch| sinks.push(batch));
+            }
+            CutLine::Lost => {
+                self.scribe.skip(1);
+                self.lost += 1;
+            }
+            CutLine::Nothing => {}
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::*;
-use crate::capture::handoff::Tap;
+use crate::capture::{budget::Stage, handoff::Tap};
 
 struct Run {
     handoff: Arc<HandOff>,
@@ -38,9 +38,17 @@ impl Run {
 
     fn observed(self) -> (u64, Vec<serde_json::Value>) {
         let path = self.dir.path().join("log");
+        let dropped = self.observe(Some(Target::File(path.clone())));
+        let log = std::fs::read_to_string(path).unwrap();
+        let lines = log.lines().map(|line| serde_json::from_str(line).unwrap());
+        (dropped, lines.collect())
+    }
+
+    /// Records what is queued; answers the frames that the log lacks.
+    fn observe(&self, target: Option<Target>) -> u64 {
         let recorder = Recorder {
             handoff: Arc::clone(&self.handoff),
-            target: Some(Target::File(path.clone())),
+            target,
             log: Arc::clone(&self.log),
             live: None,
             notices: Arc::clone(&self.notices),
@@ -62,10 +70,14 @@ impl Run {
         self.ending.set(ending).unwrap();
         self.handoff.finish();
         self.log.finish();
-        let dropped = observe(recorder);
-        let log = std::fs::read_to_string(path).unwrap();
-        let lines = log.lines().map(|line| serde_json::from_str(line).unwrap());
-        (dropped, lines.collect())
+        observe(recorder)
+    }
+
+    /// Fills the budget while `during` runs.
+    fn while_full(&self, during: impl FnOnce()) {
+        self.handoff.budget.take(Stage::Encoded, 16 << 20);
+        during();
+        self.handoff.budget.give(Stage::Encoded, 16 << 20);
     }
 }
 
@@ -126,13 +138,7 @@ fn lost_lines_use_up_their_numbers() {
     let run = Run::new();
     let mut client = run.tap(Source::Client);
     give(&mut client, b"1\nopen");
-    run.handoff
-        .budget
-        .take(crate::capture::budget::Stage::Encoded, 16 << 20);
-    give(&mut client, b" is lost\n2\n3\n");
-    run.handoff
-        .budget
-        .give(crate::capture::budget::Stage::Encoded, 16 << 20);
+    run.while_full(|| give(&mut client, b" is lost\n2\n3\n"));
     give(&mut client, b"4\n");
     let (dropped, lines) = run.record();
     assert_eq!(
@@ -148,13 +154,7 @@ fn a_line_cut_by_a_full_budget_says_so() {
     let mut server = run.tap(Source::Server);
     let kept = [b"{\"id\":7,\"result\":\"".as_slice(), &vec![b'x'; 70_000]].concat();
     give(&mut server, &kept);
-    run.handoff
-        .budget
-        .take(crate::capture::budget::Stage::Encoded, 16 << 20);
-    give(&mut server, b"xxx\"}\r\n");
-    run.handoff
-        .budget
-        .give(crate::capture::budget::Stage::Encoded, 16 << 20);
+    run.while_full(|| give(&mut server, b"xxx\"}\r\n"));
     let (dropped, lines) = run.record();
     let cut = &lines[0];
     assert_eq!(cut["truncated"], true);
@@ -171,6 +171,39 @@ fn a_pipe_that_is_left_behind_keeps_its_open_line() {
     give(&mut server, b"{\"open\":");
     let (_, lines) = run.record();
     assert_eq!(short(&lines)[0], "2 s2c \"{\\\"open\\\":\"");
+}
+
+#[test]
+fn an_open_line_that_the_budget_cut_keeps_64_kib_or_is_lost() {
+    for (length, kept) in [(40, false), (70_000, true)] {
+        let run = Run::new();
+        let mut server = run.tap(Source::Server);
+        give(&mut server, &vec![b'x'; length]);
+        run.while_full(|| give(&mut server, b"yyy"));
+        let (dropped, lines) = run.record();
+        if kept {
+            assert_eq!((dropped, &lines[0]["truncated"]), (0, &true.into()));
+            assert_eq!(lines[0]["wire_bytes"], length + 3);
+        } else {
+            assert_eq!(dropped, 1);
+            assert_eq!(short(&lines), ["3 meta end dropped 1 of 0"]);
+        }
+    }
+}
+
+#[test]
+fn where_no_log_is_none_is_incomplete() {
+    let unusable = |run: &Run| Some(Target::File(run.dir.path().to_owned()));
+    let none = |_: &Run| None;
+    let targets: [fn(&Run) -> Option<Target>; 2] = [unusable, none];
+    for target in targets {
+        let run = Run::new();
+        let mut client = run.tap(Source::Client);
+        give(&mut client, b"1\n");
+        run.while_full(|| give(&mut client, b"2\n3\n"));
+        give(&mut client, b"4\n");
+        assert_eq!(run.observe(target(&run)), 0);
+    }
 }
 
 #[test]
@@ -199,7 +232,6 @@ fn a_panic_ends_recording_and_what_comes_is_counted() {
     run.tap(Source::Stderr)
         .hand_over(Instant::now(), &Bytes::from_static(b"\n\n"));
     run.handoff.finish();
-    let dropped = guarded(&run.handoff, &run.notices, &run.log, || panic!("observer"));
+    let dropped = guarded(&run.handoff, &run.log, || panic!("observer"));
     assert_eq!(dropped, 5);
-    assert!(run.notices.is_pending());
 }

@@ -25,10 +25,11 @@ use super::{
     log_file::{Target, check_trace_file},
     log_queue::LogQueue,
     notices::{Notices, PATIENCE},
+    priority::stand_back,
     recorder::{Ending, Identity, Recorder, count_only, new_session_id, observe},
     signals::{self, Signals},
     streams::{self, Closer, News, Pipes},
-    threads::{spawn, stand_back},
+    threads::{LIVE, RECORDER, said_of_panic, spawn},
 };
 use crate::{
     base::Clock,
@@ -138,13 +139,14 @@ impl Run {
         Ok(run)
     }
 
-    /// A panic is told by our own line, between the lines of the child, not by the default message.
+    /// A panic is told by one line of ours, between the lines of the child, not by the default
+    /// message.
     fn tell_panics(&self) {
         let notices = Arc::clone(&self.notices);
         std::panic::set_hook(Box::new(move |panic| {
             let place = panic.location().map(ToString::to_string);
-            let place = place.unwrap_or_default();
-            notices.warn(&format!("internal error at {place}"));
+            let thread = std::thread::current();
+            notices.warn(&said_of_panic(thread.name(), &place.unwrap_or_default()));
         }));
     }
 
@@ -195,7 +197,7 @@ impl Run {
         let socket = options.state.as_ref().map(StateDir::socket);
         self.start_observer(options, started).map_err(system)?;
         if let (Some(live), Some(socket)) = (self.live.clone(), socket) {
-            spawn("live", move || send_live(&live, &socket)).map_err(system)?;
+            spawn(LIVE, move || send_live(&live, &socket)).map_err(system)?;
         }
         self.wait_for_the_end(&mut child)
     }
@@ -218,7 +220,7 @@ impl Run {
             ending: Arc::clone(&self.ending),
         };
         let (dropped, news) = (Arc::clone(&self.dropped), Arc::clone(&self.news));
-        spawn("recorder", move || {
+        spawn(RECORDER, move || {
             stand_back();
             ignore(dropped.set(observe(recorder)));
             news.bell.ring();

@@ -1,6 +1,13 @@
-//! Threads that are left behind at the end of the run, and their priority.
+//! Threads that are left behind at the end of the run, and what ends with one that panics.
 
 use std::{io, thread};
+
+/// Makes frames and lines out of what was read.
+pub(super) const RECORDER: &str = "recorder";
+/// Appends to the log.
+pub(super) const LOG: &str = "log";
+/// Sends to a hub.
+pub(super) const LIVE: &str = "live";
 
 /// Starts a named thread.
 ///
@@ -13,41 +20,40 @@ pub(super) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Res
         .map(drop)
 }
 
-/// Lets the threads that forward go first: the calling thread, and those that it starts, run with
-/// less weight from now on. Where the system knows no priority of single threads nothing changes.
-pub(super) fn stand_back() {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::{process, thread::gettid};
-        let this = Some(gettid());
-        let nice = process::getpriority_process(this).unwrap_or(0);
-        if process::setpriority_process(this, nice + BEHIND).is_err() {
-            // It then competes as an equal, which costs a late call some microseconds.
-        }
-    }
+/// The one line about a panic: where it was, and what has ended with its thread (capture.md 4.9).
+pub(super) fn said_of_panic(thread: Option<&str>, place: &str) -> String {
+    let ended = match thread {
+        Some(RECORDER | LOG) => ": recording has ended, traffic goes on",
+        Some(LIVE) => ": the live stream has ended, recording and traffic go on",
+        _ => "",
+    };
+    format!("internal error at {place}{ended}")
 }
 
-/// How far recording stands behind forwarding. Twice of it gains nothing and starves on a busy
-/// machine.
-#[cfg(target_os = "linux")]
-const BEHIND: i32 = 5;
-
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
-    use rustix::{process::getpriority_process, thread::gettid};
-
     use super::*;
 
     #[test]
-    fn a_thread_and_its_children_stand_back_and_no_other() {
-        let nice = || getpriority_process(Some(gettid())).unwrap();
-        let before = nice();
-        let behind = thread::spawn(move || {
-            stand_back();
-            (nice(), thread::spawn(nice).join().unwrap())
-        });
-        let expected = (before + BEHIND).min(19);
-        assert_eq!(behind.join().unwrap(), (expected, expected));
-        assert_eq!(nice(), before);
+    fn a_panic_says_in_one_line_what_has_ended() {
+        let cases = [
+            (
+                Some(RECORDER),
+                "internal error at a.rs:1: recording has ended, traffic goes on",
+            ),
+            (
+                Some(LOG),
+                "internal error at a.rs:1: recording has ended, traffic goes on",
+            ),
+            (
+                Some(LIVE),
+                "internal error at a.rs:1: the live stream has ended, recording and traffic go on",
+            ),
+            (Some("stdin"), "internal error at a.rs:1"),
+            (None, "internal error at a.rs:1"),
+        ];
+        for (thread, line) in cases {
+            assert_eq!(said_of_panic(thread, "a.rs:1"), line);
+        }
     }
 }

@@ -111,6 +111,8 @@ pub struct Merge {
     /// Newest run of ids that were used twice.
     runs: HashMap<SessionKey, u32>,
     marks: HashMap<SessionKey, Mark>,
+    /// At so many sessions idle ones are looked for.
+    crowded: usize,
     held_bytes: usize,
     duplicates: u64,
     conflicts: u64,
@@ -125,6 +127,7 @@ impl Merge {
             waiting: BTreeSet::new(),
             runs: HashMap::new(),
             marks: HashMap::new(),
+            crowded: limits.sessions,
             held_bytes: 0,
             duplicates: 0,
             conflicts: 0,
@@ -133,6 +136,7 @@ impl Merge {
 
     /// Other limits from now on (the round trip became known).
     pub fn set_limits(&mut self, limits: MergeLimits) {
+        self.crowded = limits.sessions;
         self.limits = limits;
     }
 
@@ -319,10 +323,10 @@ impl Merge {
         self.sessions.contains_key(key) || self.marks.contains_key(key)
     }
 
-    /// Reduces the least recently active quarter to marks when there are too many (log-format
-    /// 10.3.6).
+    /// Reduces the least recently active ones to marks, down to three quarters of the limit, when
+    /// there are too many (log-format 10.3.6).
     fn forget_idle(&mut self) {
-        if self.sessions.len() < self.limits.sessions {
+        if self.sessions.len() < self.crowded {
             return;
         }
         let mut idle: Vec<(Timestamp, SessionKey)> = self
@@ -332,7 +336,8 @@ impl Merge {
             .map(|(key, session)| (session.active(), key.clone()))
             .collect();
         idle.sort();
-        idle.truncate((self.limits.sessions / 4).max(1));
+        let surplus = self.sessions.len() - self.limits.sessions * 3 / 4;
+        idle.truncate(surplus);
         for (_, key) in idle {
             if self.marks.len() >= self.limits.sessions * MARKS_PER_SESSION {
                 self.marks.clear();
@@ -341,6 +346,9 @@ impl Merge {
                 self.marks.insert(key, session.into_mark());
             }
         }
+        // While all of them are needed they are not looked through for each one that comes.
+        let needed = self.sessions.len();
+        self.crowded = self.limits.sessions.max(needed + needed / 4);
     }
 
     /// Changes a session and keeps the books over all of them.

@@ -1,4 +1,4 @@
-//! The merge of one session: what was delivered, what is held, and what is looked for.
+//! The merge of one session: what was delivered and what is held. `merge_search` looks for the rest.
 
 use super::{
     conflict,
@@ -6,6 +6,7 @@ use super::{
     held::{Held, HeldFrames},
     limits::{MergeLimits, Overflow},
     merge::{LogState, MergeEvent, Offered},
+    merge_search::{Round, after},
     ranges::Ranges,
 };
 use crate::{
@@ -41,40 +42,30 @@ impl Arrival {
 /// What remains of a session that was forgotten.
 #[derive(Debug, Default)]
 pub(super) struct Mark {
-    delivered: Ranges,
-    settled: u64,
-    head: u64,
+    pub(super) delivered: Ranges,
+    pub(super) settled: u64,
+    pub(super) head: u64,
     start: Option<Timestamp>,
-    log: Option<LogState>,
-    was_read: bool,
-}
-
-/// A search for numbers that are missing.
-#[derive(Debug)]
-struct Round {
-    started: Timestamp,
-    /// Looks made.
-    looks: usize,
-    /// Highest number that was known when it began: holes below it are what is looked for.
-    upto: u64,
+    pub(super) log: Option<LogState>,
+    pub(super) was_read: bool,
 }
 
 /// One session.
 #[derive(Debug)]
 pub(super) struct SessionMerge {
-    key: SessionKey,
-    mark: Mark,
+    pub(super) key: SessionKey,
+    pub(super) mark: Mark,
     active: Timestamp,
-    held: HeldFrames,
+    pub(super) held: HeldFrames,
     /// Arrival of the oldest held live frame.
-    held_since: Timestamp,
-    round: Option<Round>,
+    pub(super) held_since: Timestamp,
+    pub(super) round: Option<Round>,
     /// Looks at the log: asked for; asked for when the present reading began; made.
-    asked: u64,
+    pub(super) asked: u64,
     serving: u64,
-    served: u64,
+    pub(super) served: u64,
     /// `NeedLog` was sent and not answered.
-    outstanding: bool,
+    pub(super) outstanding: bool,
     log_alone: bool,
     told_pending: bool,
 }
@@ -431,125 +422,10 @@ impl SessionMerge {
             self.release(upto, out);
         }
     }
-
-    /// Looks for what is missing, if anything is.
-    fn begin_round(&mut self, started: Timestamp, looks: usize) {
-        let reading = self.mark.log == Some(LogState::Reading);
-        let only_log = self.held.live_frames() == 0;
-        if self.round.is_some() || (reading && only_log) {
-            return;
-        }
-        let known_to = self.mark.settled.max(self.mark.head);
-        let front = self.mark.delivered.last();
-        if !self.held.is_empty()
-            || !self
-                .mark
-                .delivered
-                .is_whole_from(known_to.saturating_add(1))
-        {
-            let highest = self.held.last().unwrap_or(front);
-            self.round = Some(Round {
-                started,
-                looks,
-                upto: highest.max(front),
-            });
-        }
-    }
-
-    /// Asks for the log when that is due.
-    fn look(&mut self, limits: &MergeLimits, now: Timestamp, out: &mut Vec<MergeEvent>) {
-        let Some(round) = &mut self.round else { return };
-        let mut due = false;
-        while let Some(wait) = limits.look(round.looks)
-            && after(round.started, wait) <= now
-        {
-            round.looks += 1;
-            due = true;
-        }
-        if due {
-            self.asked += 1;
-            self.ask_again(out);
-        }
-    }
-
-    fn ask_again(&mut self, out: &mut Vec<MergeEvent>) {
-        let reading = self.mark.log == Some(LogState::Reading);
-        if self.served < self.asked && !reading && !self.outstanding {
-            self.outstanding = true;
-            out.push(MergeEvent::NeedLog(self.key.clone()));
-        }
-    }
-
-    /// The log was looked at as often as was asked for.
-    fn is_looked(&self) -> bool {
-        self.served >= self.asked && self.mark.log != Some(LogState::Reading)
-    }
-
-    fn hold_end(&self, limits: &MergeLimits) -> Option<Timestamp> {
-        let live = self.held.live_frames() > 0;
-        (live && self.is_looked()).then(|| after(self.held_since, limits.hold))
-    }
-
-    /// The highest number that was looked for, when the looking has ended.
-    fn round_end(&self, limits: &MergeLimits, now: Timestamp) -> Option<u64> {
-        let round = self.round.as_ref()?;
-        let over = limits.look(round.looks).is_none() && self.is_looked();
-        (over && after(round.started, limits.hold) <= now).then_some(round.upto)
-    }
-
-    /// What was looked for is here.
-    fn is_found(&self) -> bool {
-        self.round.is_some() && self.held.is_empty() && self.is_whole()
-    }
-
-    fn is_whole(&self) -> bool {
-        let known_to = self.mark.settled.max(self.mark.head);
-        self.mark
-            .delivered
-            .is_whole_from(known_to.saturating_add(1))
-    }
-
-    /// Calls missing what is missing up to `upto`.
-    fn finish(&mut self, upto: u64, out: &mut Vec<MergeEvent>) {
-        self.round = None;
-        let upto = upto.min(self.mark.delivered.last());
-        if !self.mark.was_read && self.mark.settled == 0 {
-            self.mark.head = self.head_without_log();
-        }
-        let from = self.mark.settled.max(self.mark.head).saturating_add(1);
-        self.report_holes(from, upto, out);
-        self.mark.settled = self.mark.settled.max(upto);
-    }
-
-    fn report_holes(&self, from: u64, to: u64, out: &mut Vec<MergeEvent>) {
-        for (from, to) in self.mark.delivered.holes(from, to) {
-            out.push(MergeEvent::Gap {
-                key: self.key.clone(),
-                from: Seq(from),
-                to: Seq(to),
-            });
-        }
-    }
-
-    /// Numbers in front of what a late joiner without a log saw: not available, never missing
-    /// (log-format 9.4.5). A recorder repeats its start record on every connection.
-    fn head_without_log(&self) -> u64 {
-        let mut ranges = self.mark.delivered.lowest();
-        match (ranges.next(), ranges.next()) {
-            (Some((1, 1)), Some((first, _))) => first - 1,
-            (Some((1, _)) | None, _) => 0,
-            (Some((first, _)), _) => first - 1,
-        }
-    }
 }
 
 /// True when a log's start record and a socket's are of two runs under one id.
 fn is_other_run(live: &Held, log: &FeedFrame) -> bool {
     let (live_ts, log_ts) = (live.frame.line.envelope.ts, log.line.envelope.ts);
     !live.in_log && live_ts.is_some() && log_ts.is_some() && live_ts != log_ts
-}
-
-fn after(moment: Timestamp, wait: std::time::Duration) -> Timestamp {
-    let nanos = i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX);
-    Timestamp::from_nanos(moment.as_nanos().saturating_add(nanos))
 }

@@ -441,6 +441,28 @@ fn forgotten_sessions_keep_their_marks() {
     assert_eq!(delivered as u64, merge.duplicates());
 }
 
+#[test]
+fn a_crowd_of_sessions_that_are_needed_is_not_looked_through_for_each_and_leaves_again() {
+    let mut merge = Merge::new(MergeLimits::hub());
+    let mut out = Vec::new();
+    let begun = std::time::Instant::now();
+    let ids: Vec<SessionKey> = (0..20_000).map(|at| key(&format!("s{at}"))).collect();
+    let now = Timestamp::from_nanos;
+    for (at, id) in (0..).zip(&ids) {
+        merge.log_state(id, LogState::Reading, now(at), &mut out);
+    }
+    assert_eq!(merge.sessions_in_full(), 20_000);
+    for (at, id) in (0..).zip(&ids) {
+        merge.log_state(id, LogState::Ended, now(at), &mut out);
+    }
+    for at in 0..20_000 {
+        merge.log_state(&key(&format!("t{at}")), LogState::Ended, now(at), &mut out);
+    }
+    assert!(merge.sessions_in_full() <= 1_000);
+    // Some ten times more than it takes; a look at all for each took minutes.
+    assert!(begun.elapsed().as_secs() < 10);
+}
+
 /// What may happen to one session.
 #[derive(Clone, Debug)]
 enum Happening {

@@ -11,6 +11,7 @@ mod follower;
 mod held;
 mod limits;
 mod merge;
+mod merge_search;
 mod merge_session;
 #[cfg(test)]
 mod merge_tests;

@@ -14,8 +14,9 @@ use crate::{
 
 /// Bytes taken in one read: some hundreds of ordinary frames.
 const CHUNK: usize = 256 << 10;
-/// Longest first line that is looked at (log-format 13).
-const FIRST_LINE_LIMIT: usize = 128 << 20;
+/// Longest line that may be a subscription, which takes some hundred bytes: a longer first line is
+/// not held back.
+const SUBSCRIPTION_LIMIT: usize = 4 << 10;
 
 /// Number of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,7 +110,7 @@ fn identify(head: &mut Option<Vec<u8>>, chunk: &[u8]) -> Identity {
         held.drain(..blanks);
         let end = memchr::memchr(b'\n', held);
         let Some(end) = end else {
-            if held.len() <= FIRST_LINE_LIMIT {
+            if held.len() <= SUBSCRIPTION_LIMIT {
                 return Identity::NotYet;
             }
             return Identity::Recorder(head.take().unwrap_or_default());
@@ -150,6 +151,64 @@ impl Batch {
             lines: self.lines,
             damaged: self.damaged,
             taken,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives `bytes` in chunks until the peer is known; answers what is then handed on.
+    fn identified(bytes: &[u8], size: usize) -> Option<Vec<u8>> {
+        let mut head = Some(Vec::new());
+        let mut given = 0;
+        for chunk in bytes.chunks(size) {
+            given += chunk.len();
+            match identify(&mut head, chunk) {
+                Identity::NotYet => assert!(given <= SUBSCRIPTION_LIMIT),
+                Identity::NoRecorder => return None,
+                Identity::Recorder(mut held) => {
+                    assert!(matches!(identify(&mut head, b""), Identity::Known));
+                    held.extend_from_slice(&bytes[given..]);
+                    return Some(held);
+                }
+                Identity::Known => panic!("before it was identified"),
+            }
+        }
+        panic!("not identified");
+    }
+
+    #[test]
+    fn an_endless_first_line_is_not_held_back() {
+        let endless = vec![b'x'; 200_000];
+        let envelope = [
+            br#"{"session_id":"a","text":""#.as_slice(),
+            &endless,
+            b"\"}\n",
+        ]
+        .concat();
+        for bytes in [&endless, &envelope] {
+            for size in [1, 1_000, 70_000, 1 << 20] {
+                assert!(identified(bytes, size).as_deref() == Some(bytes));
+            }
+        }
+    }
+
+    #[test]
+    fn a_subscriber_is_known_in_any_chunking() {
+        let subscribe = b" \n{\"mcpsnoop\":\"subscribe\",\"version\":1}\n";
+        let other = b"{\"mcpsnoop\":\"ping\"}\n";
+        let recorder = b"{\"session_id\":\"mcpsnoop\"}\n";
+        for size in [1, 7, 4_096] {
+            assert_eq!(identified(subscribe, size), None);
+            assert_eq!(identified(&[&other[..], subscribe].concat(), size), None);
+            let both = [&other[..], recorder].concat();
+            assert_eq!(identified(&both, size).as_deref(), Some(&recorder[..]));
+            assert_eq!(
+                identified(b"foreign\n", size).as_deref(),
+                Some(&b"foreign\n"[..])
+            );
         }
     }
 }

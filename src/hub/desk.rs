@@ -3,52 +3,23 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use tokio::{sync::oneshot, task::JoinSet};
+use tokio::sync::oneshot;
 
 use super::{
-    body::read_body,
     connection::{ConnectionId, Incoming},
+    jobs::{Done, Jobs},
     logs::{Logs, Stage},
-    piece::{LogPath, LogStat, Piece, read_piece, stat_log},
     producers::Producers,
     progress::Backfill,
 };
 use crate::{
-    base::{ByteCount, Clock, Timestamp},
+    base::{ByteCount, Clock},
     feed::{
         Ending, FeedEvent, FeedRequest, Listing, LogState, Merge, MergeEvent, MergeLimits, Origin,
         SessionNews,
     },
-    record::{
-        Catalogue, Direction, Envelope, HostName, Line, Liveness, Place, SessionKey, StateDir,
-        liveness_of,
-    },
+    record::{Direction, Envelope, HostName, Line, Liveness, Place, SessionKey, StateDir},
 };
-
-/// Logs that are read at the same time.
-const READERS: usize = 4;
-
-/// What a job on a blocking thread brought.
-#[derive(Debug)]
-pub(super) enum Done {
-    Piece(Box<Piece>),
-    Walk {
-        catalogue: Result<Catalogue, crate::record::Error>,
-        liveness: Vec<(LogPath, Liveness)>,
-    },
-    Stats(Vec<(LogPath, Option<LogStat>)>),
-    /// Whether listed logs are being recorded.
-    Liveness(Vec<(LogPath, Liveness)>),
-    /// A session's log was looked for by name.
-    Sought {
-        key: SessionKey,
-        path: LogPath,
-        stat: Option<LogStat>,
-        /// It lies outside the sessions directory.
-        elsewhere: bool,
-    },
-    Body(FeedEvent),
-}
 
 /// Everything the hub knows.
 #[derive(Debug)]
@@ -61,12 +32,7 @@ pub(super) struct Desk {
     pub(super) backfill: Backfill,
     /// Events for the viewer, in order.
     pub(super) out: Vec<FeedEvent>,
-    pub(super) jobs: JoinSet<Done>,
-    /// Pieces being read.
-    reading: usize,
-    /// A walk, and a look at logs that grow, is under way.
-    walking: bool,
-    looking: bool,
+    pub(super) jobs: Jobs,
     history_limit: Option<usize>,
     pub(super) producers: Producers,
     /// Connections that are not read until a log was.
@@ -90,10 +56,7 @@ impl Desk {
             state,
             merge: Merge::new(MergeLimits::hub()),
             out: Vec::new(),
-            jobs: JoinSet::new(),
-            reading: 0,
-            walking: false,
-            looking: false,
+            jobs: Jobs::default(),
             history_limit,
             producers: Producers::default(),
             stalled: Vec::new(),
@@ -141,12 +104,10 @@ impl Desk {
                 catalogue,
                 liveness,
             } => {
-                self.walking = false;
                 self.take_walk(catalogue);
                 self.take_gone_recorders(liveness);
             }
             Done::Stats(stats) => {
-                self.looking = false;
                 for (path, stat) in stats {
                     match stat {
                         Some(stat) => self.take_stat(&path, stat),
@@ -194,10 +155,7 @@ impl Desk {
             }
             // The logs of another host are not here, even under the same path.
             FeedRequest::ReadBody { key, .. } if key.host != self.host => {}
-            FeedRequest::ReadBody { key, seq, place } => {
-                self.jobs
-                    .spawn_blocking(move || Done::Body(read_body(key, seq, &place)));
-            }
+            FeedRequest::ReadBody { key, seq, place } => self.read_back(key, seq, place),
             // A local hub has no link to take up or give up, and asks nothing.
             FeedRequest::Reconnect(_) | FeedRequest::Disconnect(_) | FeedRequest::Answer { .. } => {
             }
@@ -219,40 +177,6 @@ impl Desk {
             }
         }
         self.backfill.tell(now, &mut self.out);
-    }
-
-    /// Walks the sessions directory, unless a walk is under way.
-    pub(super) fn walk(&mut self) {
-        if std::mem::replace(&mut self.walking, true) {
-            return;
-        }
-        let sessions = self.state.sessions();
-        let recording: Vec<_> = self
-            .logs
-            .recording()
-            .into_iter()
-            .filter(|path| !self.has_producer(path))
-            .collect();
-        let clock = self.clock;
-        self.jobs.spawn_blocking(move || Done::Walk {
-            catalogue: Catalogue::walk(&sessions),
-            liveness: livenesses(recording, &clock),
-        });
-    }
-
-    /// Looks at the logs that may have grown, unless such a look is under way.
-    pub(super) fn look(&mut self) {
-        let recent = self.logs.recent(self.clock.now());
-        if recent.is_empty() || std::mem::replace(&mut self.looking, true) {
-            return;
-        }
-        self.jobs.spawn_blocking(move || {
-            let stats = recent.into_iter().map(|path| {
-                let stat = stat_log(&path);
-                (path, stat)
-            });
-            Done::Stats(stats.collect())
-        });
     }
 
     /// The last word.
@@ -342,52 +266,6 @@ impl Desk {
         self.history_limit
     }
 
-    pub(super) const fn piece_ended(&mut self) {
-        self.reading = self.reading.saturating_sub(1);
-    }
-
-    /// A job broke off: a bug, told instead of hidden. Which one it was is not known, so that nothing
-    /// waits for a piece, a walk or a look any more.
-    pub(super) fn note_lost_job(&mut self, error: &tokio::task::JoinError) {
-        self.piece_ended();
-        (self.walking, self.looking) = (false, false);
-        self.out.push(FeedEvent::Notice {
-            host: self.host.clone(),
-            severity: crate::feed::Severity::Error,
-            text: format!("reading a log broke off: {error}"),
-        });
-    }
-
-    /// Asks on a blocking thread whether these logs are being recorded.
-    pub(super) fn ask_liveness(&mut self, paths: Vec<LogPath>) {
-        let clock = self.clock;
-        self.jobs
-            .spawn_blocking(move || Done::Liveness(livenesses(paths, &clock)));
-    }
-
-    fn start_readers(&mut self) {
-        while self.reading < READERS
-            && let Some(path) = self.logs.queue.pop_front()
-        {
-            let Some(log) = self.logs.get_mut(&path) else {
-                continue;
-            };
-            let Some(follower) = log.follower.take() else {
-                continue;
-            };
-            log.stage = Stage::Reading;
-            log.again = false;
-            let keys = log.keys.clone();
-            self.reading += 1;
-            let clock = self.clock;
-            self.jobs
-                .spawn_blocking(move || Done::Piece(Box::new(read_piece(path, follower, &clock))));
-            for key in keys {
-                self.tell_log_state(&key, LogState::Reading);
-            }
-        }
-    }
-
     fn offer_live(&mut self, key: &SessionKey, line: Line, said: &mut Vec<MergeEvent>) {
         if line.envelope.direction == Direction::Meta {
             self.note_control(key, &line.envelope);
@@ -454,8 +332,8 @@ impl Desk {
         }
     }
 
-    /// Tells of a session whose only source is a recorder's connection.
-    fn tell_without_log(&mut self, key: SessionKey, liveness: Liveness) {
+    /// Tells of a session that has no log.
+    pub(super) fn tell_without_log(&mut self, key: SessionKey, liveness: Liveness) {
         self.out.push(FeedEvent::Session(SessionNews {
             key,
             log: None,
@@ -465,39 +343,5 @@ impl Desk {
             liveness,
             damaged: 0,
         }));
-    }
-}
-
-/// What `liveness_of` says of each log.
-fn livenesses(paths: Vec<LogPath>, clock: &Clock) -> Vec<(LogPath, Liveness)> {
-    let now: Timestamp = clock.now();
-    paths
-        .into_iter()
-        .map(|path| {
-            let liveness = liveness_of(&path, now);
-            (path, liveness)
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_walk_that_broke_off_is_followed_by_another() {
-        let folder = tempfile::tempdir().unwrap();
-        let state = StateDir::at(folder.path());
-        let mut desk = Desk::new(HostName::local(), Clock::start(), state, None);
-        let mut jobs = JoinSet::new();
-        jobs.spawn(std::future::pending::<()>());
-        jobs.abort_all();
-        let broken = jobs.join_next().await.unwrap().unwrap_err();
-        desk.walk();
-        desk.jobs.join_next().await.unwrap().unwrap();
-        desk.note_lost_job(&broken);
-        desk.walk();
-        assert_eq!(desk.jobs.len(), 1);
-        assert!(matches!(desk.out.as_slice(), [FeedEvent::Notice { .. }]));
     }
 }

@@ -1,7 +1,7 @@
 //! The table of local logs: what the directory holds, what was chosen, what was read.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     path::PathBuf,
     sync::Arc,
 };
@@ -40,7 +40,7 @@ pub(super) struct Log {
     /// Away while a piece is being read.
     pub(super) follower: Option<Follower>,
     /// Sessions that were found in it.
-    pub(super) keys: Vec<SessionKey>,
+    pub(super) keys: BTreeSet<SessionKey>,
     /// Sessions that wait for an answer from it.
     pub(super) askers: Vec<SessionKey>,
     /// It came after the hub had started, so that its frames are live.
@@ -65,7 +65,6 @@ struct Told {
     loaded: bool,
     liveness: Liveness,
     damaged: u64,
-    keys: usize,
 }
 
 /// All logs of this machine that the hub knows.
@@ -113,7 +112,7 @@ impl Logs {
             stat,
             stage: Stage::Listed,
             follower: Some(Follower::new()),
-            keys: Vec::new(),
+            keys: BTreeSet::new(),
             askers: Vec::new(),
             fresh,
             only: None,
@@ -187,10 +186,10 @@ impl Logs {
         let Some(log) = self.by_path.get_mut(path) else {
             return false;
         };
-        if log.keys.last() == Some(key) || log.keys.contains(key) {
+        if log.keys.contains(key) {
             return false;
         }
-        log.keys.push(key.clone());
+        log.keys.insert(key.clone());
         self.by_key.insert(key.clone(), Arc::clone(path));
         true
     }
@@ -278,7 +277,6 @@ impl Log {
             loaded: self.loaded,
             liveness: self.liveness,
             damaged: self.damaged,
-            keys: self.keys.len(),
         };
         if let Some((before, at)) = self.told {
             let growth_only = Told {
@@ -292,15 +290,15 @@ impl Log {
             }
         }
         self.told = Some((told, now));
-        let keys = if self.keys.is_empty() {
-            vec![name]
-        } else {
-            self.keys.clone()
-        };
-        keys.into_iter().map(|key| self.news_of(key)).collect()
+        if self.keys.is_empty() {
+            return vec![self.news_of(name)];
+        }
+        let keys = self.keys.iter().cloned();
+        keys.map(|key| self.news_of(key)).collect()
     }
 
-    fn news_of(&self, key: SessionKey) -> SessionNews {
+    /// What is to be told of one of its sessions.
+    pub(super) fn news_of(&self, key: SessionKey) -> SessionNews {
         SessionNews {
             key,
             log: Some(Arc::clone(&self.path)),

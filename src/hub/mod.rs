@@ -8,8 +8,10 @@ mod body;
 mod connection;
 mod desk;
 mod error;
+mod jobs;
 mod logs;
 mod opened;
+mod opened_news;
 #[cfg(test)]
 mod opened_tests;
 mod piece;

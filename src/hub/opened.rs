@@ -16,13 +16,13 @@ use std::{
 use super::{
     ahead::{Ahead, AheadReader, Reached},
     body::read_body,
-    piece::{LogPath, open_at_once, stat_log},
+    piece::{LogPath, open_at_once},
 };
 use crate::{
-    base::{ByteCount, Clock, Timestamp},
+    base::{Clock, Timestamp},
     feed::{
-        BodyOutcome, Closed, Ending, FeedEvent, FeedRequest, FeedSender, HostState, LinkState,
-        LogState, Merge, MergeEvent, MergeLimits, Mode, Origin, Progress, SessionNews, Severity,
+        BodyOutcome, Closed, Ending, FeedEvent, FeedRequest, FeedSender, LinkState, LogState,
+        Merge, MergeEvent, MergeLimits, Origin,
     },
     record::{Error, HostName, Line, Liveness, Place, SessionKey},
 };
@@ -31,10 +31,6 @@ use crate::{
 const READS_AHEAD: usize = 8;
 /// Pause between two looks at requests and at `stop`.
 const TURN: Duration = Duration::from_millis(50);
-/// Shortest time between two reports of progress.
-const REPORT_NANOS: i64 = 150_000_000;
-/// Pause between two looks at the file, as `ahead` makes them.
-const LOOK: Duration = Duration::from_millis(250);
 
 /// Where the log comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,28 +136,28 @@ fn path_of(source: &OpenedSource) -> PathBuf {
 }
 
 /// Passes on what the reading thread brings.
-struct Opened<'a> {
+pub(super) struct Opened<'a> {
     feed: &'a FeedSender,
-    host: HostName,
+    pub(super) host: HostName,
     clock: Clock,
-    path: LogPath,
-    is_file: bool,
-    follow: bool,
+    pub(super) path: LogPath,
+    pub(super) is_file: bool,
+    pub(super) follow: bool,
     merge: Merge,
     /// Sessions of the log, and that of the line before.
     keys: HashSet<SessionKey>,
     last_key: Option<SessionKey>,
-    out: Vec<FeedEvent>,
-    damaged: u64,
-    first_damage: u64,
-    position: u64,
-    size: u64,
-    second: (u64, Timestamp),
-    rate: u64,
-    reported: Timestamp,
+    pub(super) out: Vec<FeedEvent>,
+    pub(super) damaged: u64,
+    pub(super) first_damage: u64,
+    pub(super) position: u64,
+    pub(super) size: u64,
+    pub(super) second: (u64, Timestamp),
+    pub(super) rate: u64,
+    pub(super) reported: Timestamp,
     /// All that the log held when it was opened was passed on.
-    loaded: bool,
-    liveness: Liveness,
+    pub(super) loaded: bool,
+    pub(super) liveness: Liveness,
 }
 
 /// Why the run goes no further.
@@ -352,86 +348,6 @@ impl<'a> Opened<'a> {
             self.tell_host(LinkState::Live);
         }
         Ok(())
-    }
-
-    fn tell_problems(&mut self, torn: bool) {
-        let mut notices = Vec::new();
-        if self.damaged > 0 {
-            let lines = if self.damaged == 1 { "line" } else { "lines" };
-            notices.push((
-                Severity::Warning,
-                format!(
-                    "{} damaged {lines} (first: line {})",
-                    self.damaged, self.first_damage
-                ),
-            ));
-        }
-        if torn {
-            notices.push((Severity::Info, "the last line is incomplete".to_owned()));
-        }
-        for (severity, text) in notices {
-            let host = self.host.clone();
-            self.out.push(FeedEvent::Notice {
-                host,
-                severity,
-                text,
-            });
-        }
-    }
-
-    fn tell_session(&mut self, key: SessionKey) {
-        let stat = self.is_file.then(|| stat_log(&self.path)).flatten();
-        self.out.push(FeedEvent::Session(SessionNews {
-            key,
-            log: self.is_file.then(|| Arc::clone(&self.path)),
-            size: ByteCount(stat.map_or(self.position, |stat| stat.size)),
-            modified: stat.map(|stat| stat.modified),
-            loaded: self.loaded,
-            liveness: self.liveness,
-            damaged: self.damaged,
-        }));
-    }
-
-    fn tell_host(&mut self, link: LinkState) {
-        let mode = if self.follow {
-            Mode::Log { every: LOOK }
-        } else {
-            Mode::History
-        };
-        self.out.push(FeedEvent::Host(HostState {
-            host: self.host.clone(),
-            target: String::new(),
-            link,
-            mode: Some(mode),
-            reason: None,
-            state_dir: None,
-            clock_offset_ms: None,
-            round_trip: None,
-        }));
-    }
-
-    /// Reports progress until everything was read, then once more.
-    fn report(&mut self, now: Timestamp) {
-        let done = self.loaded && self.reported != Timestamp::default();
-        if done || now.nanos_since(self.reported) < REPORT_NANOS {
-            return;
-        }
-        let passed = now.nanos_since(self.second.1);
-        if passed >= 1_000_000_000 || self.rate == 0 {
-            let nanos = u128::try_from(passed.max(1)).unwrap_or(1);
-            let bytes = u128::from(self.position.saturating_sub(self.second.0));
-            self.rate = u64::try_from(bytes * 1_000_000_000 / nanos).unwrap_or(u64::MAX);
-            self.second = (self.position, now);
-        }
-        self.reported = now;
-        self.out.push(FeedEvent::Progress(Progress {
-            host: self.host.clone(),
-            sessions_done: usize::from(self.loaded),
-            sessions_total: 1,
-            bytes_done: ByteCount(self.position),
-            bytes_total: ByteCount(self.size),
-            bytes_per_second: ByteCount(self.rate),
-        }));
     }
 
     /// False when nobody can ask any more.

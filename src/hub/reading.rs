@@ -37,7 +37,6 @@ impl Desk {
 
     /// Takes pieces of a log.
     pub(super) fn take_piece(&mut self, piece: Piece) {
-        self.piece_ended();
         let path = Arc::clone(&piece.log);
         let Some(log) = self.logs.get_mut(&path) else {
             return;
@@ -116,13 +115,18 @@ impl Desk {
         for key in log.keys.iter().chain(&log.askers) {
             self.tell_log_state(key, LogState::Absent);
         }
-        let keys = if log.keys.is_empty() {
-            vec![name]
-        } else {
-            log.keys
-        };
-        let removed = keys.into_iter().map(|key| FeedEvent::LogRemoved { key });
-        self.out.extend(removed);
+        let mut keys = log.keys;
+        if keys.is_empty() {
+            keys.insert(name);
+        }
+        let was_recording = log.liveness == Liveness::Recording;
+        for key in keys {
+            // What said that somebody writes it is gone (history.md 6.2).
+            if was_recording && !self.producers.is_recording(&key) {
+                self.tell_without_log(key.clone(), Liveness::Unknown);
+            }
+            self.out.push(FeedEvent::LogRemoved { key });
+        }
     }
 
     /// Reads a log before the others that wait.
@@ -224,7 +228,7 @@ impl Desk {
                 self.merge.log_state(&key, LogState::ReadToEnd, now, said);
             }
             self.merge.log_state(&key, LogState::Reading, now, said);
-            self.tell(path);
+            self.tell_found(path, &key);
         }
         let place = Place {
             log: Arc::clone(path),
@@ -233,6 +237,18 @@ impl Desk {
         };
         self.merge
             .offer(&key, line, Some(place), Origin::Log, now, said);
+    }
+
+    /// Tells of a session that was found in a log, and of no other: there may be thousands.
+    fn tell_found(&mut self, path: &LogPath, key: &SessionKey) {
+        let recording = self.producers.is_recording(key);
+        if let Some(log) = self.logs.get_mut(path) {
+            if recording {
+                log.liveness = Liveness::Recording;
+            }
+            let news = log.news_of(key.clone());
+            self.out.push(FeedEvent::Session(news));
+        }
     }
 
     fn end_reading(&mut self, path: &LogPath, size: u64, liveness: Liveness) {
@@ -273,7 +289,8 @@ impl Desk {
         }
     }
 
-    fn fail_reading(&mut self, path: &LogPath, error: &std::io::Error) {
+    /// A log cannot be read: nobody waits for it any more.
+    pub(super) fn fail_reading(&mut self, path: &LogPath, error: &std::io::Error) {
         let name = self.logs.key_of_name(path);
         let Some(log) = self.logs.get_mut(path) else {
             return;

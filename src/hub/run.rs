@@ -149,10 +149,7 @@ impl Hub {
                 Err(_) => self.accept_after = Instant::now() + ACCEPT_PAUSE,
             },
             Some(incoming) = self.incoming.recv() => self.desk.take_incoming(incoming),
-            Some(done) = self.desk.jobs.join_next() => match done {
-                Ok(done) => self.desk.take_done(done),
-                Err(error) => self.desk.note_lost_job(&error),
-            },
+            Some(ended) = self.desk.jobs.next() => self.desk.take_ended(ended),
             Some(_) = self.connections.join_next() => {}
             () = at(due) => {}
         }

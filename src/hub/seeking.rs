@@ -6,7 +6,8 @@ use std::{path::PathBuf, sync::Arc};
 use serde::Deserialize;
 
 use super::{
-    desk::{Desk, Done},
+    desk::Desk,
+    jobs::{Done, Job},
     logs::Stage,
     piece::{LogPath, LogStat, stat_log, stat_own_log},
 };
@@ -53,7 +54,7 @@ impl Desk {
     }
 
     fn seek(&mut self, key: SessionKey, path: LogPath, elsewhere: bool) {
-        self.jobs.spawn_blocking(move || {
+        self.jobs.start(Job::Seek(key.clone()), move || {
             let stat = if elsewhere {
                 stat_own_log(&path)
             } else {

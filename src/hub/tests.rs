@@ -298,6 +298,27 @@ impl Viewer {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_of_thousands_of_sessions_in_one_log_is_told_and_not_all_for_each() {
+    const SESSIONS: usize = 5_000;
+    let base = Base::new();
+    let text: String = (0..SESSIONS).map(|at| line(&format!("s{at}"), 1)).collect();
+    base.append("s0", &text);
+    let mut run = base.hub(None);
+    run.until("the backfill", Viewer::is_live).await;
+    let viewer = &run.viewer;
+    assert_eq!(
+        (viewer.sessions.len(), viewer.frames.len()),
+        (SESSIONS, SESSIONS)
+    );
+    let all_loaded = viewer.sessions.values().all(|news| news.loaded);
+    assert!(all_loaded);
+    let told = viewer.events.iter();
+    let told = told.filter(|event| matches!(event, FeedEvent::Session(_)));
+    assert!(told.count() <= SESSIONS * 4);
+    run.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_logs_are_listed_and_the_newest_are_loaded_oldest_of_them_first() {
     let base = Base::new();
     for age in 0..12 {
@@ -648,6 +669,7 @@ async fn logs_that_shrink_are_replaced_or_go_lose_and_repeat_nothing() {
         events.any(|event| matches!(event, FeedEvent::LogRemoved { key } if &*key.id == "c"))
     };
     run.until("the removed one", removed).await;
+    assert_eq!(run.viewer.liveness("c"), Some(Liveness::EndedWithoutRecord));
     base.append("a", &lines("a", 5..=11));
     run.until("the shrunk one", |viewer| viewer.count("a") == 11)
         .await;
@@ -657,6 +679,38 @@ async fn logs_that_shrink_are_replaced_or_go_lose_and_repeat_nothing() {
     for (id, last) in [("a", 11), ("b", 12), ("c", 3)] {
         run.viewer.assert_whole(id, last);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_whose_log_was_removed_is_not_called_recording() {
+    let base = Base::new();
+    // Of an older recorder, so that only its last change says that somebody writes it.
+    let old = |id: &str| lines(id, 1..=3).replace(",\"format\":7", "");
+    base.append("file", &old("file"));
+    base.append("live", &old("live"));
+    let mut run = base.hub(None);
+    run.until("history", |viewer| {
+        viewer.order.len() == 2 && viewer.is_live()
+    })
+    .await;
+    let mut recorder = base.connect();
+    recorder.write_all(line("live", 4).as_bytes()).unwrap();
+    run.until("a live frame", |viewer| viewer.count("live") == 4)
+        .await;
+    for id in ["file", "live"] {
+        assert_eq!(run.viewer.liveness(id), Some(Liveness::Recording), "{id}");
+        std::fs::remove_file(base.log(id)).unwrap();
+    }
+    let removed = |viewer: &Viewer| {
+        let events = viewer.events.iter();
+        let removed = events.filter(|event| matches!(event, FeedEvent::LogRemoved { .. }));
+        removed.count() == 2
+    };
+    run.until("the removal", removed).await;
+    assert_eq!(run.viewer.liveness("file"), Some(Liveness::Unknown));
+    assert_eq!(run.viewer.liveness("live"), Some(Liveness::Recording));
+    drop(recorder);
+    run.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -53,19 +53,16 @@ pub struct Evidence {
 impl Evidence {
     /// The first line of history.md 6.2 that applies. `now` is the clock of the log's machine.
     pub fn judge(&self, now: Timestamp) -> Liveness {
-        let silent_since = |changed: Timestamp| now.nanos_since(changed);
         let quiet = i64::try_from(QUIET.as_nanos()).unwrap_or(i64::MAX);
+        // A change that lies ahead, of a clock that was set back, proves nothing until it is near.
+        let is_recent = |changed| (-quiet..=quiet).contains(&now.nanos_since(changed));
         if self.has_end {
             Liveness::Ended
         } else if self.is_connected || self.is_locked == Some(true) {
             Liveness::Recording
         } else if self.format >= LOCKING_FORMAT && self.is_locked == Some(false) {
             Liveness::EndedWithoutRecord
-        } else if self.process_runs == Some(true)
-            || self
-                .modified
-                .is_some_and(|changed| silent_since(changed) <= quiet)
-        {
+        } else if self.process_runs == Some(true) || self.modified.is_some_and(is_recent) {
             Liveness::Recording
         } else {
             Liveness::Unknown

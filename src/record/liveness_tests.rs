@@ -58,6 +58,8 @@ fn without_locks_the_process_and_the_last_change_decide() {
     check(None, 60, Liveness::Recording);
     check(None, 61, Liveness::Unknown);
     check(Some(false), -5, Liveness::Recording);
+    check(None, -61, Liveness::Unknown);
+    check(Some(true), -9_999, Liveness::Recording);
     assert_eq!(judge(Evidence::default()), Liveness::Unknown);
 }
 

@@ -17,6 +17,7 @@ use russh::{
     server::{Auth, ChannelOpenHandle, Config, Handle, Handler, Msg, Session, VerifiedPublicKey},
 };
 use tokio::{
+    io::AsyncWriteExt as _,
     net::{TcpListener, UnixListener, UnixStream},
     task::{AbortHandle, JoinSet},
 };
@@ -307,12 +308,37 @@ async fn forward(listener: UnixListener, path: String, handle: Handle) {
     }
 }
 
-async fn carry(channel: Channel<Msg>, mut stream: UnixStream) {
-    let mut far = channel.into_stream();
-    if tokio::io::copy_bidirectional(&mut far, &mut stream)
-        .await
-        .is_err()
-    {
+/// Carries bytes between a socket and a channel until both have ended, or the viewer has closed the
+/// channel. A channel that is read as a stream shows its close as an end of one direction only, and
+/// a write would wait for ever for room that nobody gives any more.
+async fn carry(channel: Channel<Msg>, stream: UnixStream) {
+    let (mut from_viewer, to_viewer) = channel.split();
+    let (mut from_socket, mut to_socket) = stream.into_split();
+    let up = async {
+        let mut writer = to_viewer.make_writer();
+        tokio::io::copy(&mut from_socket, &mut writer).await?;
+        writer.shutdown().await
+    };
+    let down = async {
+        loop {
+            match from_viewer.wait().await {
+                Some(ChannelMsg::Data { data }) => to_socket.write_all(&data).await?,
+                Some(ChannelMsg::Eof) => to_socket.shutdown().await?,
+                None | Some(ChannelMsg::Close) => return Ok::<(), io::Error>(()),
+                Some(_) => {}
+            }
+        }
+    };
+    tokio::pin!(up, down);
+    // Which side left does not matter: there is nobody to tell.
+    let carried = tokio::select! {
+        ended = &mut down => ended,
+        ended = &mut up => match ended {
+            Ok(()) => down.await,
+            failed => failed,
+        },
+    };
+    if carried.is_err() || to_viewer.close().await.is_err() {
         // One side left.
     }
 }

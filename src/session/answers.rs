@@ -1,5 +1,4 @@
-//! Responses and HTTP failures: which call they settle, and how
-//! (session-model.md 4.4 to 4.7, 5.2, 8.1).
+//! Responses: which call they settle, and how (session-model.md 4.4 to 4.7, 5.2).
 
 use super::{
     call::{Call, CallId, CallState, WaitingOn},
@@ -7,20 +6,12 @@ use super::{
     fact::Fact,
     hops::{HopId, Side, Wanted},
     key::Key,
-    machine::{Answer, At, Early, Machine},
+    machine::{Answer, At, Machine},
     parked::Shape,
     reading::{self, ErrorFacts, ResultFacts},
     row::RowId,
 };
 use crate::record::HttpFields;
-
-/// How far an answer may stand before its request in logs that number the two directions
-/// independently, in nanoseconds (session-model.md 4.4, M6).
-const OVERTAKING: i64 = 20_000_000;
-/// Answers that wait for their request.
-const MAX_EARLY: usize = 64;
-/// First level of the log format that numbers both directions in one order.
-const ORDERED_FORMAT: u64 = 7;
 
 /// What an answer asks of the call, beside its outcome.
 enum Outcome<'a> {
@@ -76,57 +67,18 @@ impl Machine {
         if counted {
             self.mark_errored(at.row);
         }
-        let (Some(key), true) = (key, self.head.format < ORDERED_FORMAT) else {
-            return;
-        };
-        let answer = final_answer(parts, at.redacted, true);
-        if self.early.len() >= MAX_EARLY {
-            self.early.pop_front();
-        }
-        self.early.push_back(Early {
-            at: At { counted, ..*at },
-            key,
-            answer,
-        });
-    }
-
-    /// Forgets answers whose request can no longer come.
-    pub(super) fn drop_early(&mut self, at: &At) {
-        if !self.early.is_empty()
-            && let Some(now) = at.ts
-        {
-            let side = at.side;
-            self.early.retain(|early| {
-                early.at.side == side
-                    || early
-                        .at
-                        .ts
-                        .is_none_or(|ts| now.nanos_since(ts) <= OVERTAKING)
-            });
-        }
-    }
-
-    /// The answer to this request that was there before it.
-    pub(super) fn answer_early(&mut self, at: &At, key: &Key, facts: &mut Vec<Fact>) {
-        let fits = |early: &Early| {
-            early.at.side != at.side
-                && early.key == *key
-                && early.at.conn == at.conn
-                && (early.at.exchange == at.exchange || early.at.exchange == 0)
-        };
-        let Some(found) = self.early.iter().position(fits) else {
-            return;
-        };
-        let newest = self.hops.with_key(at.side, key).next().map(|(hop, _)| hop);
-        if let (Some(early), Some(hop)) = (self.early.remove(found), newest)
-            && let Some(call) = self.take_answer(early.at.row, hop, facts)
-        {
-            self.finish(&early.at, call, &early.answer, facts);
+        if let Some(key) = key {
+            self.note_early(At { counted, ..*at }, key, parts);
         }
     }
 
     /// Notes on hop and call that this row answers it; `None` when there is no such call any more.
-    fn take_answer(&mut self, row: RowId, hop: HopId, facts: &mut Vec<Fact>) -> Option<CallId> {
+    pub(super) fn take_answer(
+        &mut self,
+        row: RowId,
+        hop: HopId,
+        facts: &mut Vec<Fact>,
+    ) -> Option<CallId> {
         let entry = self.hops.get(hop)?;
         let (call, index) = (entry.call, entry.at);
         self.hops.answer(hop);
@@ -335,52 +287,6 @@ impl Machine {
             self.peers.supports(version);
         }
     }
-
-    /// Folds an HTTP answer without a JSON-RPC message (session-model.md 8.1).
-    pub(super) fn transport(&mut self, at: &At, http: Option<&HttpFields>, facts: &mut Vec<Fact>) {
-        let has_body = self.rows.by_id(at.row).is_some_and(|row| row.has_body);
-        if at.status < 400 || self.is_sanctioned(at, http, has_body) {
-            return;
-        }
-        self.mark_errored(at.row);
-        for hop in self.hops.of_exchange(at.exchange).to_vec() {
-            self.refuse(at, hop, facts);
-        }
-    }
-
-    /// A refusal of GET or DELETE, which servers may give.
-    fn is_sanctioned(&self, at: &At, http: Option<&HttpFields>, has_body: bool) -> bool {
-        if !matches!(at.status, 404 | 405) {
-            return false;
-        }
-        match http.and_then(|http| http.http_method.as_deref()) {
-            Some(method) => {
-                method.eq_ignore_ascii_case("GET") || method.eq_ignore_ascii_case("DELETE")
-            }
-            None if at.exchange != 0 => !self.exchanges.contains(&at.exchange),
-            None => !has_body && !self.hops.waits_on(at.conn),
-        }
-    }
-
-    /// Settles the call of a waiting hop that HTTP refused or failed.
-    fn refuse(&mut self, at: &At, hop: HopId, facts: &mut Vec<Fact>) {
-        let Some(entry) = self.hops.get(hop).filter(|hop| hop.side == Side::Client) else {
-            return;
-        };
-        let id = entry.call;
-        self.hops.stop(hop);
-        self.tie(at.row, id);
-        self.change(id, facts, |call| {
-            call.waiting_hops.retain(|waiting| *waiting != hop);
-            call.link(at.row);
-            if call.is_open() {
-                call.charge(at.ts, true);
-                call.state = CallState::Failed;
-                (call.errored, call.refused) = (true, true);
-                (call.end, call.http_status) = (at.ts, at.status);
-            }
-        });
-    }
 }
 
 fn wanted<'a>(at: &At, parts: &Parts<'_>, key: Option<&'a Key>, fails: bool) -> Wanted<'a> {
@@ -395,22 +301,6 @@ fn wanted<'a>(at: &At, parts: &Parts<'_>, key: Option<&'a Key>, fails: bool) -> 
         http: at.http,
         nameless: key.is_none() && (fails || redacted || cut),
         refused: fails && at.status >= 400,
-    }
-}
-
-/// An answer by its members alone.
-fn final_answer(parts: &Parts<'_>, redacted: bool, is_tool: bool) -> Answer {
-    match (parts.error, parts.result) {
-        (Some(error), _) => Answer::Error(ErrorFacts::read(error)),
-        (None, None) => Answer::Error(ErrorFacts::default()),
-        (None, Some(result)) => {
-            let bytes = result.len() as u64;
-            if is_tool && ResultFacts::read(result, redacted).is_error {
-                Answer::ToolError { bytes }
-            } else {
-                Answer::Ok { bytes }
-            }
-        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Names that repeat (methods, tools, hosts), kept once and numbered, in bounded number.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
+
+use sha2::Digest as _;
 
 use super::hash::Map;
 
@@ -65,6 +67,20 @@ impl Atoms {
     }
 }
 
+/// A text as it is kept and compared: beyond 1 KiB by its beginning and its hash (session-model.md
+/// 22.3).
+pub(super) fn bounded(text: Cow<'_, str>) -> Cow<'_, str> {
+    if text.len() <= MAX_NAME {
+        return text;
+    }
+    let hash = sha2::Sha256::digest(text.as_bytes());
+    let hash = hash
+        .iter()
+        .take(16)
+        .fold(0_u128, |sum, byte| sum << 8 | u128::from(*byte));
+    Cow::Owned(format!("{}…{hash:032x}", clip(&text, MAX_NAME - 64)))
+}
+
 /// At most `limit` bytes of `text`, whole characters.
 pub(super) fn clip(text: &str, limit: usize) -> &str {
     let mut end = text.len().min(limit);
@@ -91,6 +107,17 @@ mod tests {
         let full = atoms.number("another");
         assert_eq!(atoms.name(full).map(|name| &**name), Some("…"));
         assert_eq!(&*atoms.share("kept alone"), "kept alone");
+    }
+
+    #[test]
+    fn long_texts_are_kept_short_and_told_apart() {
+        let long = "ü".repeat(1 << 20);
+        let one = bounded(Cow::Borrowed(&long));
+        let other = bounded(Cow::Owned(format!("{long}x")));
+        assert!(one.len() <= MAX_NAME && one.starts_with("üü") && one != other);
+        assert_eq!(one, bounded(Cow::Owned(long.clone())));
+        let short = "x".repeat(MAX_NAME);
+        assert_eq!(bounded(Cow::Borrowed(&short)), short);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{filter::distance, *};
+use super::{filter_parse::distance, *};
 use crate::record::{HostName, SessionKey, script};
 
 const STREAM: &str = r#"> {"jsonrpc":"2.0","id":"a-7","method":"tools/call","params":{"name":"find","arguments":{"q":"Gr\u00f6\u00dfe"}}}

@@ -12,7 +12,7 @@ use super::{
     machine::{At, Machine},
     peers,
     row::{Kind, RowFlags, RowId},
-    row_store::{Held, Stored},
+    stored::{Held, Stored},
 };
 use crate::{
     base::Timestamp,
@@ -32,6 +32,8 @@ pub(super) struct Arrival<'a> {
     pub(super) arrived: Option<Timestamp>,
     /// It comes after frames with higher numbers and could not be sorted in.
     pub(super) out_of_place: bool,
+    /// The highest unseen number below its own.
+    pub(super) hole: u64,
 }
 
 impl Machine {
@@ -146,6 +148,7 @@ impl Machine {
             row,
             ts: envelope.ts,
             arrived: arrival.arrived,
+            hole: arrival.hole,
             side,
             conn: self.peers.number(conn_id),
             exchange: http.map_or(0, |http| http.exchange),

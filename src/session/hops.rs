@@ -126,6 +126,8 @@ pub(super) struct Hops {
     /// Waiting hops of an exchange.
     by_exchange: Map<u64, SmallVec<[HopId; 2]>>,
     by_token: HopIndex,
+    /// Waiting requests of the client, by connection.
+    waiting_on: Map<u32, u32>,
     done: VecDeque<HopId>,
 }
 
@@ -141,8 +143,9 @@ impl Hops {
     /// Adds a waiting hop.
     pub(super) fn add(&mut self, entry: HopEntry) -> HopId {
         let id = self.free.pop().unwrap_or_else(|| {
-            if self.slots.len() == self.slots.capacity() {
-                // The table stops growing at its bound: doubling would waste half of it.
+            if self.slots.len() == self.slots.capacity() && self.slots.len() >= GROWTH {
+                // The table stops growing at its bound: doubling would waste half of it. A small
+                // one doubles: a log may hold thousands of short sessions.
                 self.slots.reserve_exact(GROWTH);
             }
             self.slots.push(None);
@@ -160,6 +163,9 @@ impl Hops {
         }
         if entry.exchange != 0 {
             self.by_exchange.entry(entry.exchange).or_default().push(id);
+        }
+        if entry.side == Side::Client {
+            *self.waiting_on.entry(entry.conn).or_default() += 1;
         }
         if let Some(slot) = usize::try_from(id)
             .ok()
@@ -199,10 +205,8 @@ impl Hops {
             return;
         };
         hop.waiting = false;
-        let exchange = hop.exchange;
-        if exchange != 0 {
-            self.leave_exchange(exchange, id);
-        }
+        let (side, conn, exchange) = (hop.side, hop.conn, hop.exchange);
+        self.waits_no_more(id, side, conn, exchange);
         self.done.push_back(id);
         if self.done.len() > MAX_DONE
             && let Some(oldest) = self.done.pop_front()
@@ -220,8 +224,8 @@ impl Hops {
             return;
         };
         self.free.push(id);
-        if hop.waiting && hop.exchange != 0 {
-            self.leave_exchange(hop.exchange, id);
+        if hop.waiting {
+            self.waits_no_more(id, hop.side, hop.conn, hop.exchange);
         }
         if let Some(key) = &hop.key {
             self.by_key.remove((hop.side, key), Some(id));
@@ -231,7 +235,16 @@ impl Hops {
         }
     }
 
-    fn leave_exchange(&mut self, exchange: u64, id: HopId) {
+    /// Takes a hop out of what is kept of those that wait.
+    fn waits_no_more(&mut self, id: HopId, side: Side, conn: u32, exchange: u64) {
+        if side == Side::Client
+            && let Some(count) = self.waiting_on.get_mut(&conn)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.waiting_on.remove(&conn);
+            }
+        }
         if let Some(list) = self.by_exchange.get_mut(&exchange) {
             if let Some(at) = list.iter().position(|hop| *hop == id) {
                 list.remove(at);
@@ -274,11 +287,7 @@ impl Hops {
 
     /// True when a request of the client waits on the connection.
     pub(super) fn waits_on(&self, conn: u32) -> bool {
-        // Only asked for HTTP refusals without exchange, in old logs.
-        self.slots
-            .iter()
-            .flatten()
-            .any(|hop| hop.waiting && hop.side == Side::Client && hop.conn == conn)
+        self.waiting_on.contains_key(&conn)
     }
 
     /// The request that an answer belongs to, by M1 to M5 of session-model.md 4.4.
@@ -343,4 +352,39 @@ fn elsewhere<'a>(
 pub(super) fn only<'a>(mut hops: impl Iterator<Item = (HopId, &'a HopEntry)>) -> Option<HopId> {
     let (id, _) = hops.next()?;
     hops.next().is_none().then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_session_takes_little_and_a_long_one_no_half_too_much() {
+        let entry = || HopEntry {
+            call: CallId(0),
+            at: 0,
+            side: Side::Client,
+            key: None,
+            conn: 0,
+            exchange: 0,
+            client: ClientKey::default(),
+            answered: false,
+            waiting: true,
+            token: None,
+            base: None,
+            declared_legacy: false,
+            wants_task: false,
+            task_id: None,
+        };
+        let mut hops = Hops::default();
+        hops.add(entry());
+        assert!(hops.slots.capacity() <= 8, "{}", hops.slots.capacity());
+        for _ in 0..GROWTH * 3 {
+            hops.add(entry());
+        }
+        assert!(hops.slots.capacity() <= GROWTH * 4);
+        assert!(hops.waits_on(0));
+        (0..=GROWTH * 3).for_each(|hop| hops.stop(u32::try_from(hop).unwrap()));
+        assert!(!hops.waits_on(0));
+    }
 }

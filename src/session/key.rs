@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::Deref};
 
+use sha2::Digest as _;
+
 use crate::wire::IdKey;
 
 use super::atoms::clip;
@@ -16,6 +18,8 @@ pub(super) enum Key {
     Small(i64),
     /// Anything else.
     Wide(Box<IdKey>),
+    /// Anything else beyond 1 KiB, by its SHA-256 (session-model.md 22.3).
+    Long(Box<[u8; 32]>),
 }
 
 impl Key {
@@ -25,7 +29,24 @@ impl Key {
             return Some(Self::Small(small));
         }
         let wide = IdKey::read(value)?;
-        Some(small_of(&wide).map_or_else(|| Self::Wide(Box::new(wide)), Self::Small))
+        Some(small_of(&wide).map_or_else(|| Self::wide(wide), Self::Small))
+    }
+
+    fn wide(key: IdKey) -> Self {
+        let (kind, bytes) = match &key {
+            IdKey::Number {
+                negative,
+                digits,
+                exponent,
+            } => (format!("{negative} {exponent} "), digits.as_bytes()),
+            IdKey::Text(text) => ("text ".to_owned(), text.as_bytes()),
+            IdKey::Other(bytes) => ("other ".to_owned(), &**bytes),
+        };
+        if bytes.len() <= MAX_ID {
+            return Self::Wide(Box::new(key));
+        }
+        let hash = sha2::Sha256::new().chain_update(kind).chain_update(bytes);
+        Self::Long(Box::new(hash.finalize().into()))
     }
 }
 
@@ -154,6 +175,25 @@ mod tests {
             );
         }
         assert_eq!(Key::read(b"null"), None);
+    }
+
+    #[test]
+    fn a_long_id_is_told_apart_and_takes_a_few_bytes() {
+        let long = "x".repeat(1 << 20);
+        let key = |text: String| Key::read(text.as_bytes()).unwrap();
+        let text = key(format!("\"{long}\""));
+        assert!(matches!(text, Key::Long(_)));
+        assert_eq!(
+            text,
+            key(format!("\"\\u0078{}\"", "x".repeat((1 << 20) - 1)))
+        );
+        assert_ne!(text, key(format!("\"{long}x\"")));
+        assert_ne!(text, key(format!("[\"{long}\"]")));
+        let digits = "7".repeat(2_000);
+        assert_eq!(key(digits.clone()), key(format!("{digits}.0")));
+        assert_ne!(key(digits.clone()), key(format!("{digits}0")));
+        assert_ne!(key(digits.clone()), key(format!("-{digits}")));
+        assert_eq!(size_of::<Key>(), 16);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::{
     frame::{self, Arrival},
     machine::Machine,
     row::RowId,
+    seqs::Seqs,
     session::Session,
 };
 use crate::{
@@ -112,6 +113,7 @@ impl Session {
             place,
             arrived,
             out_of_place: false,
+            hole: self.seqs.hole_below(envelope.seq),
         };
         self.fold(envelope, arrival, facts);
         self.after_fold(facts);
@@ -172,7 +174,8 @@ impl Session {
             (self.held_bytes, self.next_held) = (0, RowId::default());
             for frame in &frames {
                 inner.clear();
-                self.fold(&frame.envelope, frame.arrival(false), &mut inner);
+                let arrival = frame.arrival(false, &self.seqs);
+                self.fold(&frame.envelope, arrival, &mut inner);
             }
         } else {
             self.note(OUT_OF_PLACE);
@@ -184,7 +187,8 @@ impl Session {
                     index: 0,
                 };
                 self.next_held = self.next_held.min(row);
-                self.fold(&frame.envelope, frame.arrival(true), &mut inner);
+                let arrival = frame.arrival(true, &self.seqs);
+                self.fold(&frame.envelope, arrival, &mut inner);
             }
         }
         inner.clear();
@@ -286,11 +290,12 @@ impl Session {
 }
 
 impl Frame {
-    fn arrival(&self, out_of_place: bool) -> Arrival<'_> {
+    fn arrival(&self, out_of_place: bool, seqs: &Seqs) -> Arrival<'_> {
         Arrival {
             place: self.place.as_ref(),
             arrived: self.arrived,
             out_of_place,
+            hole: seqs.hole_below(self.envelope.seq),
         }
     }
 }

@@ -3,16 +3,20 @@
 //! Pure, synchronous, deterministic; it knows no screen, no file and no clock. Start with `model`,
 //! then `row` and `call`, the two things that a viewer reads.
 
+mod accounts;
 mod activity;
 mod answers;
 mod arena;
 mod atoms;
 mod call;
+mod canonical;
 mod classify;
 mod counters;
+mod early;
 mod fact;
 mod filter;
 mod filter_match;
+mod filter_parse;
 mod filter_text;
 mod frame;
 mod hash;
@@ -28,6 +32,7 @@ mod parked;
 mod peers;
 mod probes;
 mod reading;
+mod refusals;
 mod requests;
 mod row;
 mod row_store;
@@ -39,6 +44,7 @@ mod seqs;
 mod session;
 mod settled;
 mod stats;
+mod stored;
 
 pub use call::{Call, CallId, CallState, DisplayStatus, Hop, WaitingOn};
 pub use counters::Counters;

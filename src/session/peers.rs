@@ -1,8 +1,9 @@
 //! Who takes part: clients, the server, the revision in force (session-model.md 4.1, 14).
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
 use super::{
+    atoms::bounded,
     call::CallId,
     hash::Map,
     hops::{ClientKey, Side},
@@ -68,6 +69,7 @@ impl Peers {
         if name.is_empty() {
             return 0;
         }
+        let name = &*bounded(Cow::Borrowed(name));
         if let Some(known) = self.names.get(name) {
             return *known;
         }

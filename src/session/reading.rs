@@ -3,16 +3,13 @@
 //!
 //! Each value is decoded on its own; one of the wrong type is unknown and hides no other.
 
-use std::{
-    borrow::Cow,
-    hash::{BuildHasher as _, Hasher as _},
-};
+use std::borrow::Cow;
 
 use sha2::Digest as _;
 
 use crate::wire::{IdKey, json};
 
-use super::key::Key;
+use super::{atoms::bounded, canonical, key::Key};
 
 /// What redaction puts in place of a value (log-format 8.5).
 const PLACEHOLDER: &[u8] = b"[REDACTED]";
@@ -176,7 +173,7 @@ impl<'a> Params<'a> {
                 _ => {}
             }
             if plain {
-                base = base.wrapping_add(hash_member(name, value));
+                base = base.wrapping_add(canonical::member(name, value));
             }
         });
         found.operation = found.operation.or(uri);
@@ -212,7 +209,9 @@ impl<'a> ResultFacts<'a> {
             b"protocolVersion" => found.version = text_of(value, redacted),
             b"serverInfo" if !found.server_in_meta => found.server = who(value, redacted),
             b"supportedVersions" => {
-                found.supported = json::elements(value).next().and_then(json::string);
+                found.supported = json::elements(value)
+                    .next()
+                    .and_then(|first| text_of(first, redacted));
             }
             b"taskId" => task_id = text_of(value, redacted),
             b"status" => status = json::string(value),
@@ -260,13 +259,13 @@ impl ErrorFacts {
 fn integer(value: &[u8]) -> Option<i64> {
     match Key::read(value)? {
         Key::Small(number) => Some(number),
-        Key::Wide(_) => None,
+        Key::Wide(_) | Key::Long(_) => None,
     }
 }
 
 fn text_of(value: &[u8], redacted: bool) -> Option<Cow<'_, str>> {
     (!is_redacted(value, redacted))
-        .then(|| json::string(value))
+        .then(|| json::string(value).map(bounded))
         .flatten()
 }
 
@@ -276,8 +275,8 @@ fn who(value: &[u8], redacted: bool) -> Option<Who<'_>> {
     }
     let (mut name, mut version) = (None, None);
     each(value, |key, value| match key {
-        b"name" => name = json::string(value),
-        b"version" => version = json::string(value),
+        b"name" => name = json::string(value).map(bounded),
+        b"version" => version = json::string(value).map(bounded),
         _ => {}
     });
     name.map(|name| Who {
@@ -316,19 +315,10 @@ fn key_set(value: &[u8], redacted: bool) -> Known<u64> {
     let mut keys = 0_u64;
     let mut any = false;
     each(value, |name, _| {
-        keys = keys.wrapping_add(hash_member(name, b""));
+        keys = keys.wrapping_add(canonical::name(name));
         any = true;
     });
     if any { Known::Is(keys) } else { Known::Absent }
-}
-
-/// A hash that does not depend on a seed: it decides links, which must be the same in every run.
-fn hash_member(name: &[u8], value: &[u8]) -> u64 {
-    let mut hasher = foldhash::quality::FixedState::default().build_hasher();
-    hasher.write(name);
-    hasher.write_u8(b':');
-    hasher.write(value);
-    hasher.finish()
 }
 
 /// The type of an id that is no plain key, for callers that only ask whether there was one.

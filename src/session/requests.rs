@@ -36,7 +36,10 @@ impl Machine {
         let declared = match &params.declared {
             Some(version) => Some(version.as_ref()),
             None if initializes => None,
-            None => http.and_then(|http| http.mcp_protocol_version.as_deref()),
+            None => {
+                let header = http.and_then(|http| http.mcp_protocol_version.as_deref());
+                header.map(|version| clip(version, 64))
+            }
         };
         self.no_lone_probe(method, facts);
         let mut at = *at;
@@ -209,6 +212,11 @@ impl Machine {
         let Some((_, hop)) = newest.filter(|(_, hop)| hop.waiting) else {
             return;
         };
+        // A frame that was not recorded may be its answer: nobody is accused on that (2.3.5, 5.4).
+        let call = self.call(hop.call);
+        if call.is_some_and(|call| call.waiting_seq.0 < at.hole) {
+            return;
+        }
         let told_apart = at.side == Side::Client
             && at.exchange != 0
             && hop.exchange != 0

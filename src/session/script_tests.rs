@@ -356,6 +356,31 @@ fn correlation_4_8() {
             "> Q[R] a [red], > Q[R] b [red]",
             "pending, pending | superseded=0",
         ),
+        // A number that was not seen between the two may be the answer to the first.
+        (
+            "#1 > Q1 call a, #3 > Q1 call b",
+            "pending uncertain, pending not-uncertain | superseded=0 uncertain=1 missing=1",
+        ),
+        (
+            "#1 > Q1 call a, #3 > Q1 call b, #4 < R1 {}",
+            "pending uncertain, completed | superseded=0 owed=0",
+        ),
+        (
+            "#1 > Q1 call a, #3 > Q1 call b, #2 < R1 {}",
+            "completed, pending | superseded=0",
+        ),
+        (
+            "#1 > Q1 call a, #3 > Q1 call b, #2 > N a",
+            "superseded, pending | superseded=1",
+        ),
+        (
+            "#2 > Q1 call a, #3 > Q1 call b, #5 > N a",
+            "superseded, pending uncertain | superseded=1 missing=2",
+        ),
+        (
+            "#1 > Q1 call a, #3 > Q1 call b, #4 > Q1 call c",
+            "pending uncertain, superseded, pending | superseded=1",
+        ),
         (
             "> Q1 call a [x=1], > Q1 call b [x=2], < R1 {} [x=1], < R1 {} [x=2]",
             "completed, completed",
@@ -676,6 +701,50 @@ fn retries_11() {
     ];
     for (text, expected) in cases {
         check(text, expected);
+    }
+}
+
+#[test]
+fn a_retry_repeats_parameters_by_their_meaning() {
+    let request = |id: u8, params: &str| {
+        format!(r#"> {{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#)
+    };
+    let first = request(
+        1,
+        r#"{"name":"b","arguments":{"x":1,"y":[2,{"p":0,"q":"é"}]}}"#,
+    );
+    let second = request(
+        2,
+        r#"{"name":"b","arguments":{"x":1,"y":[3,{"p":0,"q":"é"}]}}"#,
+    );
+    let asked = format!("{first}\n< R1 IR{{login}}\n{second}\n< R2 IR{{login}}\n");
+    let answers = r#""inputResponses":{"login":{}}"#;
+    let cases = [
+        (
+            r#""arguments":{"x":1,"y":[3,{"p":0,"q":"é"}]}"#,
+            "input, pending hops=2",
+        ),
+        (
+            r#""arguments": {"y":[3, {"q":"\u00e9","p":0}],"x" : 1}"#,
+            "input, pending hops=2",
+        ),
+        // Look-alikes of both, which are neither.
+        (
+            r#""arguments":{"x":1.0,"y":[3,{"p":0,"q":"é"}]}"#,
+            "input, input, pending",
+        ),
+        (
+            r#""arguments":{"x":1,"y":[{"p":0,"q":"é"},3]}"#,
+            "input, input, pending",
+        ),
+        (
+            r#""arguments":{"x":"1","y":[3,{"p":0,"q":"é"}]}"#,
+            "input, input, pending",
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let retry = request(3, &format!(r#"{{{answers},"name":"b",{arguments}}}"#));
+        check(&format!("{asked}{retry}"), expected);
     }
 }
 

@@ -112,6 +112,16 @@ impl Seqs {
             .map_or(0, |(start, _)| start.saturating_sub(1))
     }
 
+    /// The highest unseen number below `seq`; 0 when all of them were seen.
+    pub(super) fn hole_below(&self, seq: Seq) -> u64 {
+        let before = seq.0.saturating_sub(1);
+        let at = self.spans.partition_point(|(_, end)| *end < before);
+        match self.spans.get(at) {
+            Some((start, _)) if *start <= before => start.saturating_sub(1),
+            _ => before,
+        }
+    }
+
     /// Cuts a closed range into stretches that are in the set and such that are not.
     pub(super) fn split(&self, from: u64, to: u64, sink: &mut dyn FnMut(u64, u64, bool)) {
         let mut next = from;
@@ -202,6 +212,10 @@ mod tests {
             let unseen: u64 = seqs.holes().map(|(from, to)| to - from + 1).sum();
             let (head, inner) = seqs.head_and_inner();
             proptest::prop_assert_eq!(unseen, head + inner);
+            for number in 1..40 {
+                let below = (1..number).rev().find(|number| !plain.contains(number));
+                proptest::prop_assert_eq!(seqs.hole_below(Seq(number)), below.unwrap_or(0));
+            }
             let last = plain.last().copied().unwrap_or(0);
             proptest::prop_assert_eq!(unseen, last - plain.len() as u64);
         }

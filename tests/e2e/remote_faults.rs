@@ -10,7 +10,7 @@ use std::{
 use mcpsnoop::{
     feed::{FeedEvent, FeedRequest, LinkState},
     record::HostName,
-    remote::{ExitClass, Target, cat_session},
+    remote::{ExitClass, RemoteOptions, Target, cat_session},
 };
 
 use super::remote::{Far, Watching, digest, gaps, line, quiet, watch};
@@ -197,12 +197,20 @@ fn nothing_is_lost_or_doubled_by_faults_in_any_phase() {
     });
 }
 
+/// A far side with one log, behind a proxy; `None` without sshd.
+fn behind_proxy(frames: u64) -> Option<(Far, Proxy, RemoteOptions)> {
+    let far = Far::start("")?;
+    far.append(SESSION, 1, frames);
+    let proxy = Proxy::start(far.sshd.port);
+    let options = far.through(&proxy);
+    Some((far, proxy, options))
+}
+
 #[test]
 fn gives_up_after_the_tries_that_were_allowed() {
-    let Some(far) = Far::start("") else { return };
-    far.append("fs-1-00000000000a", 1, 5);
-    let proxy = Proxy::start(far.sshd.port);
-    let mut options = far.through(&proxy);
+    let Some((_far, proxy, mut options)) = behind_proxy(5) else {
+        return;
+    };
     options.retry = Some(1);
     let watching = watch(options);
     watching.until_live();
@@ -215,10 +223,9 @@ fn gives_up_after_the_tries_that_were_allowed() {
 
 #[test]
 fn a_lost_connection_ends_a_run_that_only_loads() {
-    let Some(far) = Far::start("") else { return };
-    far.append("fs-1-00000000000a", 1, 5_000);
-    let proxy = Proxy::start(far.sshd.port);
-    let mut options = far.through(&proxy);
+    let Some((_far, proxy, mut options)) = behind_proxy(5_000) else {
+        return;
+    };
     options.once = true;
     proxy.arm(Way::Down, 200_000, Fault::Cut);
     let (results, _) = watch(options.clone()).join();
@@ -280,6 +287,17 @@ fn two_hosts(far: &Far, proxy: &Proxy, key: &str) -> Watching {
     Watching::start(targets.to_vec(), options)
 }
 
+/// The second host is tried again and comes back beside the first.
+fn comes_back(watching: Watching) {
+    watching.ask(FeedRequest::Reconnect(HostName("web2".into())));
+    until_link(&watching, "web2", |link| *link == LinkState::Live);
+    let (results, _) = watching.stop();
+    assert!(
+        results.iter().all(|(_, result)| result.is_ok()),
+        "{results:?}"
+    );
+}
+
 #[test]
 fn a_host_that_cannot_be_reached_at_first_is_tried_again_beside_others() {
     let Some(far) = Far::start("") else { return };
@@ -291,13 +309,7 @@ fn a_host_that_cannot_be_reached_at_first_is_tried_again_beside_others() {
         matches!(link, LinkState::Reconnecting { .. })
     });
     proxy.refuse(false);
-    watching.ask(FeedRequest::Reconnect(HostName("web2".into())));
-    until_link(&watching, "web2", |link| *link == LinkState::Live);
-    let (results, _) = watching.stop();
-    assert!(
-        results.iter().all(|(_, result)| result.is_ok()),
-        "{results:?}"
-    );
+    comes_back(watching);
 }
 
 #[test]
@@ -310,13 +322,7 @@ fn a_host_that_refused_the_login_can_be_revived() {
     until_link(&watching, "web1", |link| *link == LinkState::Live);
     until_link(&watching, "web2", |link| *link == LinkState::Lost);
     authorize(&far.sshd, &key);
-    watching.ask(FeedRequest::Reconnect(HostName("web2".into())));
-    until_link(&watching, "web2", |link| *link == LinkState::Live);
-    let (results, _) = watching.stop();
-    assert!(
-        results.iter().all(|(_, result)| result.is_ok()),
-        "{results:?}"
-    );
+    comes_back(watching);
 }
 
 #[test]

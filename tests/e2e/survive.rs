@@ -308,6 +308,67 @@ fn a_killed_viewer_and_hubs_that_come_and_go_lose_nothing() {
     assert_eq!(end_record(&lines)["dropped"], 0);
 }
 
+/// Sends calls of 60 KB and takes their answers, so many bytes that no pipe and no queue holds them.
+fn exchange_much(wrapped: &mut Wrapped) {
+    let tool = "x".repeat(60_000);
+    for _ in 0..600 {
+        wrapped.call(&tool);
+    }
+}
+
+#[test]
+fn a_stopped_viewer_holds_nobody_up_and_catches_up() {
+    let home = Home::new();
+    let mut terminal = view(&home);
+    let mut wrapped = Wrapped::start(&home, "steady", |_| {});
+    wrapped.call("numbered");
+    terminal.wait_text("steady");
+    kill(terminal.id(), Signal::STOP);
+    exchange_much(&mut wrapped);
+    let calls = wrapped.calls();
+    // It ends while the viewer is stopped, and everything is in the log.
+    let said = wrapped.finish();
+    assert!(!said.contains("dropped"), "{said}");
+    let lines = read_log(&home.only_log());
+    assert_no_gap(&lines);
+    assert_eq!(recorded(&lines), (calls, calls));
+    kill(terminal.id(), Signal::CONT);
+    terminal.keys(":steady\r");
+    let screen = terminal.wait_text(&format!(" {} frames", grouped(calls * 2)));
+    assert!(
+        !screen.contains("missing") && !screen.contains("not loaded"),
+        "{screen}"
+    );
+    leave(&mut terminal);
+}
+
+#[test]
+fn a_hub_whose_directory_is_removed_finds_the_next_one() {
+    let home = Home::new();
+    let mut terminal = view(&home);
+    let mut first = Wrapped::start(&home, "first", |_| {});
+    first.call("numbered");
+    terminal.wait_text("first");
+    std::fs::remove_dir_all(home.state()).expect("a removed directory");
+    // The recorder goes on, says that its log is gone, and accuses nobody.
+    first.call("numbered");
+    first
+        .shim
+        .wait_err("was deleted, recording to disk has ended");
+    let mut second = Wrapped::start(&home, "second", |_| {});
+    second.call("numbered");
+    let screen = terminal.wait_text("second");
+    assert!(!screen.contains("missing"), "{screen}");
+    let socket = home.state().join("hub.sock");
+    wait_for("the socket", || {
+        std::os::unix::net::UnixStream::connect(&socket).ok()
+    });
+    let said = first.finish();
+    assert!(!said.contains("incomplete"), "{said}");
+    second.finish();
+    leave(&mut terminal);
+}
+
 /// A small file system that goes when the test ends.
 struct SmallDisk<'home> {
     home: &'home Home,

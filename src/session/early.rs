@@ -1,0 +1,91 @@
+//! Answers that stand before their requests, in logs of recorders that number the two directions
+//! independently (session-model.md 4.4, M6).
+
+use super::{
+    classify::Parts,
+    fact::Fact,
+    key::Key,
+    machine::{Answer, At, Machine},
+    reading::{ErrorFacts, ResultFacts},
+};
+
+/// How far an answer may stand before its request in logs that number the two directions
+/// independently, in nanoseconds (session-model.md 4.4, M6).
+const OVERTAKING: i64 = 20_000_000;
+/// Answers that wait for their request.
+const MAX_EARLY: usize = 64;
+/// First level of the log format that numbers both directions in one order.
+const ORDERED_FORMAT: u64 = 7;
+
+/// An answer that may have overtaken its request (session-model.md 4.4, M6).
+#[derive(Debug)]
+pub(super) struct Early {
+    pub(super) at: At,
+    pub(super) key: Key,
+    pub(super) answer: Answer,
+}
+
+impl Machine {
+    /// Keeps an answer that seems to answer nothing until its request can no longer come.
+    pub(super) fn note_early(&mut self, at: At, key: Key, parts: &Parts<'_>) {
+        if self.head.format >= ORDERED_FORMAT {
+            return;
+        }
+        if self.early.len() >= MAX_EARLY {
+            self.early.pop_front();
+        }
+        let answer = final_answer(parts, at.redacted);
+        self.early.push_back(Early { at, key, answer });
+    }
+
+    /// Forgets answers whose request can no longer come.
+    pub(super) fn drop_early(&mut self, at: &At) {
+        if !self.early.is_empty()
+            && let Some(now) = at.ts
+        {
+            let side = at.side;
+            self.early.retain(|early| {
+                early.at.side == side
+                    || early
+                        .at
+                        .ts
+                        .is_none_or(|ts| now.nanos_since(ts) <= OVERTAKING)
+            });
+        }
+    }
+
+    /// The answer to this request that was there before it.
+    pub(super) fn answer_early(&mut self, at: &At, key: &Key, facts: &mut Vec<Fact>) {
+        let fits = |early: &Early| {
+            early.at.side != at.side
+                && early.key == *key
+                && early.at.conn == at.conn
+                && (early.at.exchange == at.exchange || early.at.exchange == 0)
+        };
+        let Some(found) = self.early.iter().position(fits) else {
+            return;
+        };
+        let newest = self.hops.with_key(at.side, key).next().map(|(hop, _)| hop);
+        if let (Some(early), Some(hop)) = (self.early.remove(found), newest)
+            && let Some(call) = self.take_answer(early.at.row, hop, facts)
+        {
+            self.finish(&early.at, call, &early.answer, facts);
+        }
+    }
+}
+
+/// An answer by its members alone.
+fn final_answer(parts: &Parts<'_>, redacted: bool) -> Answer {
+    match (parts.error, parts.result) {
+        (Some(error), _) => Answer::Error(ErrorFacts::read(error)),
+        (None, None) => Answer::Error(ErrorFacts::default()),
+        (None, Some(result)) => {
+            let bytes = result.len() as u64;
+            if ResultFacts::read(result, redacted).is_error {
+                Answer::ToolError { bytes }
+            } else {
+                Answer::Ok { bytes }
+            }
+        }
+    }
+}
