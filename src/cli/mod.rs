@@ -8,6 +8,7 @@ mod config;
 mod context;
 mod failure;
 mod output;
+mod wrap;
 
 use std::process::ExitCode;
 
