@@ -645,3 +645,28 @@ fn the_viewer_shows_two_hosts_and_survives_a_lost_link() {
     assert!(one.names().is_empty(), "{:?}", one.names());
     assert!(two.names().is_empty(), "{:?}", two.names());
 }
+
+#[test]
+fn an_unusable_local_directory_is_a_row_and_no_failure() {
+    let Some(far) = Far::start("") else { return };
+    three_sessions(&far);
+    far.home.write(".local/state/mcpsnoop", "a file in its place");
+    let mut command = far.home.mcpsnoop();
+    command.args(["remote", "-F"]).arg(&far.sshd.config);
+    let mut terminal = Terminal::start(command.arg("web1"), 120, 40);
+    terminal.wait_text("files");
+    terminal.keys(":hosts\r");
+    terminal.wait_screen("both hosts with their states", |screen| {
+        let row = |host: &str, state: &str| {
+            screen
+                .lines()
+                .any(|line| line.contains(host) && line.contains(state))
+        };
+        row("web1", "live") && row("local", "lost") && row("local", "cannot use the state")
+    });
+    terminal.keys("q:messages\r");
+    let screen = terminal.wait_text("cannot use the state directory");
+    assert!(screen.contains("MCPSNOOP_HOME"), "{screen}");
+    terminal.keys("q");
+    leave(&mut terminal);
+}

@@ -23,7 +23,7 @@ use mcpsnoop::{
 
 use tokio::sync::oneshot;
 
-use super::watch::{Sources, viewer_options};
+use super::watch::{DEFAULT_HISTORY, Sources, viewer_options};
 use crate::cli::{
     args::RemoteArgs,
     asking::Asking,
@@ -416,12 +416,9 @@ fn view(
         return Err(Failure::usage("standard input or output is no terminal")
             .hint("--json prints everything as lines, --list what is there"));
     }
-    let state = if args.no_local {
-        None
-    } else {
-        Some(context.state()?)
-    };
-    let mut shown = viewer_options(&args.viewer, FirstScreen::Sessions, state.as_ref(), context);
+    let local = (!args.no_local).then(|| context.state());
+    let state = local.as_ref().and_then(|local| local.as_ref().ok());
+    let mut shown = viewer_options(&args.viewer, FirstScreen::Sessions, state, context);
     shown.elsewhere = None;
     let count = targets.len();
     let (feed, mut events) = channel();
@@ -459,10 +456,9 @@ fn view(
         }
         return Err(first);
     }
-    if let Some(state) = &state {
-        sources.add_hub(state, Some(100), context, feed);
-    } else {
-        drop(feed);
+    match local {
+        Some(state) => sources.add_local(state, Some(DEFAULT_HISTORY), context, feed),
+        None => drop(feed),
     }
     events.put_back(early.events);
     sources.view(shown, events)
