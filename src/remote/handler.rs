@@ -192,6 +192,22 @@ async fn refuse(reply: ChannelOpenHandle) -> Result<(), Error> {
     Ok(())
 }
 
+/// Kinds of channels that a server may not open, each with what it would tell of the channel. The
+/// library accepts every kind that is not refused here (remote.md 14.4).
+macro_rules! refused {
+    ($($name:ident($($detail:ty),*);)*) => {$(
+        async fn $name(
+            &mut self,
+            _channel: Channel<Msg>,
+            $(_: $detail,)*
+            reply: ChannelOpenHandle,
+            _session: &mut Session,
+        ) -> Result<(), Error> {
+            refuse(reply).await
+        }
+    )*};
+}
+
 impl Handler for LinkHandler {
     type Error = Error;
 
@@ -241,28 +257,6 @@ impl Handler for LinkHandler {
         Ok(())
     }
 
-    async fn server_channel_open_forwarded_tcpip(
-        &mut self,
-        _channel: Channel<Msg>,
-        _connected_address: &str,
-        _connected_port: u32,
-        _originator_address: &str,
-        _originator_port: u32,
-        reply: ChannelOpenHandle,
-        _session: &mut Session,
-    ) -> Result<(), Error> {
-        refuse(reply).await
-    }
-
-    async fn server_channel_open_agent_forward(
-        &mut self,
-        _channel: Channel<Msg>,
-        reply: ChannelOpenHandle,
-        _session: &mut Session,
-    ) -> Result<(), Error> {
-        refuse(reply).await
-    }
-
     async fn should_accept_unknown_server_channel(
         &mut self,
         _id: ChannelId,
@@ -271,47 +265,13 @@ impl Handler for LinkHandler {
         false
     }
 
-    async fn server_channel_open_session(
-        &mut self,
-        _channel: Channel<Msg>,
-        reply: ChannelOpenHandle,
-        _session: &mut Session,
-    ) -> Result<(), Error> {
-        refuse(reply).await
-    }
-
-    async fn server_channel_open_direct_tcpip(
-        &mut self,
-        _channel: Channel<Msg>,
-        _host_to_connect: &str,
-        _port_to_connect: u32,
-        _originator_address: &str,
-        _originator_port: u32,
-        reply: ChannelOpenHandle,
-        _session: &mut Session,
-    ) -> Result<(), Error> {
-        refuse(reply).await
-    }
-
-    async fn server_channel_open_direct_streamlocal(
-        &mut self,
-        _channel: Channel<Msg>,
-        _socket_path: &str,
-        reply: ChannelOpenHandle,
-        _session: &mut Session,
-    ) -> Result<(), Error> {
-        refuse(reply).await
-    }
-
-    async fn server_channel_open_x11(
-        &mut self,
-        _channel: Channel<Msg>,
-        _originator_address: &str,
-        _originator_port: u32,
-        reply: ChannelOpenHandle,
-        _session: &mut Session,
-    ) -> Result<(), Error> {
-        refuse(reply).await
+    refused! {
+        server_channel_open_session();
+        server_channel_open_forwarded_tcpip(&str, u32, &str, u32);
+        server_channel_open_direct_tcpip(&str, u32, &str, u32);
+        server_channel_open_direct_streamlocal(&str);
+        server_channel_open_agent_forward();
+        server_channel_open_x11(&str, u32);
     }
 
     async fn openssh_ext_host_keys_announced(
