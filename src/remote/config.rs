@@ -1,7 +1,11 @@
 //! The connection settings of one target, after flags and the user's SSH configuration
 //! (remote.md 3). What is set and cannot be honoured is refused, never ignored.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use super::{
     account::Account,
@@ -14,7 +18,7 @@ use super::{
     ssh_program::{self, Answer, Reading},
     tokens::{self, Tokens},
 };
-use crate::base::Env;
+use crate::base::{Env, edits};
 
 /// Limits of remote.md 14.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(15);
@@ -53,56 +57,72 @@ pub async fn resolve_all(
         .collect()
 }
 
-/// Keywords that `-o` may set, in lower case.
-const USABLE_OPTIONS: &[&str] = &[
-    "addressfamily",
-    "batchmode",
-    "bindaddress",
-    "challengeresponseauthentication",
-    "ciphers",
-    "compression",
-    "connectionattempts",
-    "connecttimeout",
-    "globalknownhostsfile",
-    "hashknownhosts",
-    "hostkeyalgorithms",
-    "hostkeyalias",
-    "hostname",
-    "identitiesonly",
-    "identityagent",
-    "identityfile",
-    "kbdinteractiveauthentication",
-    "kexalgorithms",
-    "macs",
-    "numberofpasswordprompts",
-    "passwordauthentication",
-    "port",
-    "preferredauthentications",
-    "pubkeyacceptedalgorithms",
-    "pubkeyacceptedkeytypes",
-    "pubkeyauthentication",
-    "rekeylimit",
-    "requiredrsasize",
-    "revokedhostkeys",
-    "serveralivecountmax",
-    "serveraliveinterval",
-    "stricthostkeychecking",
-    "tcpkeepalive",
-    "user",
-    "userknownhostsfile",
+/// Keywords that `-o` may set.
+pub(super) const USABLE_OPTIONS: &[&str] = &[
+    "AddressFamily",
+    "BatchMode",
+    "BindAddress",
+    "ChallengeResponseAuthentication",
+    "Ciphers",
+    "Compression",
+    "ConnectionAttempts",
+    "ConnectTimeout",
+    "GlobalKnownHostsFile",
+    "HashKnownHosts",
+    "HostKeyAlgorithms",
+    "HostKeyAlias",
+    "HostName",
+    "IdentitiesOnly",
+    "IdentityAgent",
+    "IdentityFile",
+    "KbdInteractiveAuthentication",
+    "KexAlgorithms",
+    "MACs",
+    "NumberOfPasswordPrompts",
+    "PasswordAuthentication",
+    "Port",
+    "PreferredAuthentications",
+    "PubkeyAcceptedAlgorithms",
+    "PubkeyAcceptedKeyTypes",
+    "PubkeyAuthentication",
+    "RekeyLimit",
+    "RequiredRSASize",
+    "RevokedHostKeys",
+    "ServerAliveCountMax",
+    "ServerAliveInterval",
+    "StrictHostKeyChecking",
+    "TCPKeepAlive",
+    "User",
+    "UserKnownHostsFile",
 ];
+
+/// Changed letters up to which a keyword counts as mistyped.
+const MISTYPED: usize = 2;
 
 fn check_options(options: &[String]) -> Result<(), Error> {
     for option in options {
         let keyword = ssh_program::keyword_of(option);
-        if !USABLE_OPTIONS.contains(&keyword.as_str()) || option.contains(['\n', '\r', '\0']) {
-            let end = keyword.len();
+        let is_usable = USABLE_OPTIONS
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(&keyword));
+        if !is_usable || option.contains(['\n', '\r', '\0']) {
             return Err(Error::UnsupportedOption {
-                keyword: option.get(..end).unwrap_or_default().to_owned(),
+                given: option.clone(),
+                nearest: nearest(&keyword),
             });
         }
     }
     Ok(())
+}
+
+/// The supported keyword that differs in few letters.
+fn nearest(keyword: &str) -> Option<&'static str> {
+    USABLE_OPTIONS
+        .iter()
+        .map(|name| (edits(keyword, &name.to_ascii_lowercase()), *name))
+        .filter(|(distance, _)| (1..=MISTYPED).contains(distance))
+        .min()
+        .map(|(_, name)| name)
 }
 
 /// Keywords that cannot be honoured yet: ignoring them would dial wrongly, skip a revocation or
@@ -392,7 +412,9 @@ impl<'a> Settings<'a> {
         for file in configured.iter().filter(|file| **file != "none") {
             files.push(self.tokens.expand("IdentityFile", file, self.env)?.into());
         }
-        if files.is_empty() && configured.is_empty() {
+        // As for ssh: a file behind `-i` that is not there takes no other's place.
+        let is_there = |file: &PathBuf| file.exists() || public_half(file).exists();
+        if !files.iter().any(is_there) && configured.is_empty() {
             let defaults = ["id_ed25519", "id_ecdsa", "id_rsa"];
             let home = &self.tokens.home;
             files.extend(defaults.map(|name| PathBuf::from(format!("{home}/.ssh/{name}"))));
@@ -478,6 +500,13 @@ impl<'a> Settings<'a> {
         let value = self.set.first(&keyword.to_ascii_lowercase())?.to_owned();
         Some(value.split(',').map(str::to_owned).collect())
     }
+}
+
+/// The file that holds the public half of a key.
+fn public_half(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".pub");
+    name.into()
 }
 
 fn number<T: std::str::FromStr>(keyword: &'static str, value: &str) -> Result<T, Error> {

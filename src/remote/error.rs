@@ -93,10 +93,21 @@ pub enum Error {
         value: String,
     },
     /// A keyword after `-o` that is not supported.
-    #[error("`-o {keyword}` is not supported")]
+    #[error("`-o {given}` names no keyword that is supported")]
     UnsupportedOption {
-        /// Keyword.
-        keyword: String,
+        /// What stands behind `-o`.
+        given: String,
+        /// A supported keyword that looks like it.
+        nearest: Option<&'static str>,
+    },
+    /// The file behind `-F` is not there or may not be read.
+    #[error("the SSH configuration `{}` cannot be read", file.display())]
+    ConfigurationUnreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
     },
     /// ssh refused its configuration.
     #[error("ssh cannot read its configuration: {message}")]
@@ -350,6 +361,7 @@ impl Error {
             Self::ConfiguredName { .. }
             | Self::UnsupportedKeyword { .. }
             | Self::UnsupportedOption { .. }
+            | Self::ConfigurationUnreadable { .. }
             | Self::ConfigurationRefused { .. }
             | Self::ConfigurationTimeout
             | Self::ConfigurationProgram { .. }

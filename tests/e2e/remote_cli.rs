@@ -362,6 +362,27 @@ fn every_refusal_has_its_exit_code_and_names_the_next_step() {
         "nowhere.invalid",
     ]);
     refused(&mut nowhere, 3, &["nowhere.invalid"]);
+    // 2: what stands on the command line and cannot be meant.
+    let mut absent = far.home.mcpsnoop();
+    absent.args(["remote", "--list", "-F", "/nonexistent", "web1"]);
+    refused(
+        &mut absent,
+        2,
+        &[
+            "`/nonexistent` cannot be read",
+            "caused by: No such file",
+            "hint: correct the path behind `-F`",
+        ],
+    );
+    refused(
+        &mut far.remote(&["--list", "-o", "Portt=1", "web1"]),
+        2,
+        &["`-o Portt=1`", "hint: did you mean `-o Port=…`?"],
+    );
+    // As with ssh: a warning, and the login goes on with the other keys.
+    let warned = run(&mut far.remote(&["--list", "-i", "/nonexistent", "web1"])).expect_code(0);
+    let warning = "warning: the key file /nonexistent behind `-i` cannot be used: No such file";
+    assert!(warned.err().starts_with(warning), "{}", warned.err());
     // 4: a new key; only its fingerprint lets it in.
     let key = fingerprint(&far.sshd);
     let new = [

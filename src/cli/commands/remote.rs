@@ -2,6 +2,7 @@
 
 use std::{
     io::IsTerminal as _,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -10,7 +11,7 @@ use std::{
 };
 
 use mcpsnoop::{
-    base::quoted,
+    base::{quoted, quoted_bytes},
     feed::{Closed, FeedEvent, FeedReceiver, LinkState, channel},
     record::HostName,
     remote::{
@@ -49,6 +50,11 @@ pub(super) fn run(args: &RemoteArgs, context: &Context) -> Result<Exit, Failure>
         };
         return Err(Failure::usage(format!("{flag} takes exactly one target")));
     }
+    for file in &args.identity {
+        if let Some(warning) = missing_key(file) {
+            output::note(&warning);
+        }
+    }
     let prompter = Arc::new(Asking::new(args.batch, args.verbose > 0));
     if let Some(session) = &args.cat {
         cat(targets, session, options, prompter)
@@ -59,6 +65,21 @@ pub(super) fn run(args: &RemoteArgs, context: &Context) -> Result<Exit, Failure>
     } else {
         view(args, targets, options, &prompter, context)
     }
+}
+
+/// What is said at once about a key file that is not there; the login goes on, as it does with ssh.
+fn missing_key(file: &Path) -> Option<String> {
+    let error = std::fs::metadata(file).err()?;
+    let mut public = file.as_os_str().to_owned();
+    public.push(".pub");
+    // The public half alone names a key that the agent holds.
+    if Path::new(&public).exists() {
+        return None;
+    }
+    Some(format!(
+        "warning: the key file {} behind `-i` cannot be used: {error}; the other keys are tried",
+        quoted_bytes(file.as_os_str().as_encoded_bytes())
+    ))
 }
 
 fn targets(typed: &[String]) -> Result<Vec<Target>, Failure> {
