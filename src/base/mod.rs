@@ -10,7 +10,7 @@ mod size;
 mod span;
 mod text;
 
-pub use clock::{Clock, Timestamp};
+pub use clock::{Clock, ClockReading, Timestamp};
 pub use env::Env;
 pub use similar::edits;
 pub use size::ByteCount;

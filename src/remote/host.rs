@@ -21,6 +21,7 @@ use super::{
     prompts::{Asked, FeedPrompter, PromptDesk, prompts},
     reconnect::{Next, Schedule},
     resolved::Resolved,
+    sleep::rest,
     teller::Teller,
     watch::{stopped, watch},
 };
@@ -292,19 +293,15 @@ impl Host {
         error.is_retryable() || (was_cut && self.was_connected)
     }
 
-    /// Waits before the next try: for the pause, or until the user asks for it.
+    /// Waits before the next try: for the pause, until the user asks for it, or until the machine
+    /// wakes from sleep.
     async fn wait(&mut self, pause: Option<Duration>) -> Wait {
         if self.teller.flush().await.is_err() {
             return Wait::Over;
         }
         let until = pause.map(|pause| tokio::time::Instant::now() + pause);
+        let clock = self.clock;
         loop {
-            let pause = async {
-                match until {
-                    Some(until) => tokio::time::sleep_until(until).await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 biased;
                 () = stopped(&mut self.stop) => return Wait::Over,
@@ -313,7 +310,7 @@ impl Host {
                     FeedRequest::Disconnect(_) => return Wait::Over,
                     other => self.without_link(other),
                 },
-                () = pause => return Wait::Now,
+                () = rest(until, || clock.reading()) => return Wait::Now,
             }
             if self.teller.flush().await.is_err() {
                 return Wait::Over;

@@ -47,6 +47,7 @@ mod recording;
 mod resolved;
 mod sftp;
 mod signing;
+mod sleep;
 mod ssh_program;
 mod teller;
 mod terminal;

@@ -21,6 +21,7 @@ use super::{
     probe::{self, Probed},
     publish::leave,
     sftp::{LINK_TEST, Sftp, answers},
+    sleep::Vigil,
 };
 use crate::{
     base::{ByteCount, Timestamp},
@@ -84,7 +85,7 @@ pub(super) struct Watch<'h> {
     pub(super) due: Due,
     pub(super) running: Running,
     pub(super) began: Instant,
-    pub(super) last_turn: Instant,
+    pub(super) vigil: Vigil,
     pub(super) is_listed: bool,
     pub(super) told_absent: bool,
     pub(super) told_cut: bool,
@@ -210,6 +211,7 @@ impl<'h> Watch<'h> {
     ) -> Self {
         let (sender, inbox) = mpsc::channel(REPORTS);
         let now = Instant::now();
+        let vigil = Vigil::new(host.clock.reading());
         let sessions_dir: Arc<str> = format!("{}/sessions", located.state).into();
         host.intake.logs.set_directory(&sessions_dir);
         Self {
@@ -236,7 +238,7 @@ impl<'h> Watch<'h> {
             },
             running: Running::default(),
             began: now,
-            last_turn: now,
+            vigil,
             is_listed: false,
             told_absent: false,
             told_cut: false,

@@ -13,19 +13,16 @@ use super::{
 };
 use crate::{base::Timestamp, feed::Mode};
 
-/// How long an answer to one may take, also after a pause of this process.
+/// How long an answer to a test of the connection may take, also after this machine slept.
 const PING_LIMIT: Duration = Duration::from_secs(15);
 const WAKE_LIMIT: Duration = Duration::from_secs(3);
-/// A pause of this process that is worth a test of the connection.
-const SLEPT: Duration = Duration::from_secs(30);
 
 impl Watch<'_> {
     /// Starts the jobs that are due.
     pub(super) fn start_due(&mut self) {
         let now = Instant::now();
-        let slept = now.saturating_duration_since(self.last_turn) > SLEPT;
-        self.last_turn = now;
-        if !self.running.ping && (slept || now >= self.due.ping) {
+        let slept = self.vigil.has_slept(self.host.clock.reading());
+        if slept || (!self.running.ping && now >= self.due.ping) {
             self.running.ping = true;
             let limit = if slept { WAKE_LIMIT } else { PING_LIMIT };
             let ping = jobs::ping(Arc::clone(&self.link), limit, self.reports.clone());
