@@ -235,8 +235,8 @@ pub(super) async fn attach(
         super::publish::leave(&*place, &published).await?;
         return Ok(Err(trouble));
     }
-    if let Some(offset) = probed.and_then(|probed| probed.clock_offset_ms) {
-        let remote_now = clock.now().as_secs() + offset / 1_000;
+    if let Some(offset) = probed.and_then(|probed| probed.clock_offset) {
+        let remote_now = clock.now().as_secs() + offset.millis / 1_000;
         let names = temporary_names(&place).await?;
         clear_leftovers(&*place, &names, &published, remote_now).await?;
     }

@@ -163,8 +163,8 @@ async fn first_steps(
             return Err(End::Failed(FarError::NoSftp { reason }.into()));
         }
     };
-    if let Some(offset) = probed.as_ref().and_then(|probed| probed.clock_offset_ms) {
-        host.teller.set_clock_offset(offset);
+    if let Some(offset) = probed.as_ref().and_then(|probed| probed.clock_offset) {
+        host.teller.measure_clock_offset(offset);
     }
     let location = host.options.location.as_ref();
     let ((), located) = tokio::join!(
