@@ -7,13 +7,16 @@ use std::{
     time::Duration,
 };
 
-use serde::Deserialize;
-
-use super::{logs::Logs, names::stem, teller::Teller};
+use super::{
+    elsewhere::{is_run_of, named_log},
+    logs::Logs,
+    names::stem,
+    teller::Teller,
+};
 use crate::{
     base::{ByteCount, Timestamp},
     feed::{FeedEvent, LogState, Merge, MergeEvent, MergeLimits, Origin, SessionNews},
-    record::{Direction, Envelope, Line, Liveness, Payload, Place, ReadEvent, SessionKey},
+    record::{Line, Liveness, Place, ReadEvent, SessionKey, is_end_record},
 };
 
 /// Merge, logs and what connects them.
@@ -27,7 +30,7 @@ pub(super) struct Intake {
     homeless: HashMap<SessionKey, u64>,
     /// Logs whose present size has to be asked for, because the merge misses something of them.
     pub(super) ask_size: HashSet<Arc<str>>,
-    /// Sessions that come only through the socket.
+    /// Sessions that come only through the socket, as far as they were told.
     live_only: HashSet<SessionKey>,
     /// When a live line of a log's session came last.
     last_live: HashMap<Arc<str>, Timestamp>,
@@ -35,9 +38,12 @@ pub(super) struct Intake {
     next_listing: u64,
     pub(super) damaged: u64,
     pub(super) frames: u64,
+    /// User id that we have on the host, once it is known.
+    pub(super) user: Option<u32>,
 }
 
-/// Sessions whose last live line is remembered.
+/// Sessions of which one thing is remembered: the last live line, that a log is looked for, that
+/// there is none. A host can name sessions without end.
 const REMEMBERED: usize = 4_096;
 
 impl Intake {
@@ -53,6 +59,7 @@ impl Intake {
             next_listing: 0,
             damaged: 0,
             frames: 0,
+            user: None,
         }
     }
 
@@ -100,8 +107,14 @@ impl Intake {
         };
         log.read += bytes;
         let path = Arc::clone(&log.path);
+        let only = log.only.clone();
         for event in events {
             match event {
+                // A log outside the directory may hold sessions that have logs of their own.
+                ReadEvent::Line { line, .. }
+                    if only
+                        .as_ref()
+                        .is_some_and(|only| !is_run_of(&line.envelope.session_id, only)) => {}
                 ReadEvent::Line { line, offset } => {
                     let place = Place {
                         log: Arc::clone(&path),
@@ -127,7 +140,7 @@ impl Intake {
             self.first_of(name, &session, now);
         }
         if let Some(log) = self.logs.get_mut(name) {
-            log.ended = is_end(&line.envelope);
+            log.ended = is_end_record(&line.envelope);
         }
         self.merge
             .offer(&key, line, Some(place), Origin::Log, now, &mut self.out);
@@ -141,7 +154,7 @@ impl Intake {
         self.homeless.remove(&key);
         self.log_state(&key, LogState::Reading, now);
         let named = self.logs.key(&stem(name).into());
-        if *named.id != **session {
+        if !self.logs.is_named(name) && *named.id != **session {
             self.log_state(&named, LogState::Absent, now);
         }
     }
@@ -155,6 +168,7 @@ impl Intake {
         if let Some(stamped) = line.envelope.ts {
             teller.bound_clock_offset(stamped, arrived);
         }
+        self.look_elsewhere(&line, arrived);
         let mut place = None;
         if let Some(name) = self.logs.log_of(&session) {
             self.logs.load(&name);
@@ -170,14 +184,12 @@ impl Intake {
                     length: u32::try_from(line.bytes.len()).unwrap_or(u32::MAX),
                 });
                 if log.loaded {
-                    log.ended = is_end(&line.envelope);
+                    log.ended = is_end_record(&line.envelope);
                 }
             }
         }
-        if let Some(name) = self.logs.log_of(&session)
-            && let Some(log) = self.logs.get_mut(&name)
-        {
-            log.unseen_growth = None;
+        if let Some(name) = self.logs.log_of(&session) {
+            self.logs.settle_doubt(&name);
         }
         if self.last_live.len() < REMEMBERED || self.last_live.contains_key(&session) {
             self.last_live.insert(Arc::clone(&session), arrived);
@@ -185,6 +197,39 @@ impl Intake {
         let key = self.logs.key(&session);
         self.merge
             .offer(&key, line, place, Origin::Socket, arrived, &mut self.out);
+    }
+
+    /// A start record may name a log that no listing shows: it is asked what it is, and read before
+    /// the live lines of its session go on.
+    fn look_elsewhere(&mut self, line: &Line, now: Timestamp) {
+        let session = &line.envelope.session_id;
+        let Some(path) = named_log(&line.envelope) else {
+            return;
+        };
+        if let Some(name) = self.logs.name_elsewhere(session, &path) {
+            let key = self.logs.key(session);
+            self.live_only.remove(&key);
+            self.homeless.remove(&key);
+            self.log_state(&key, LogState::Reading, now);
+            self.ask_size.insert(name);
+        }
+    }
+
+    /// What a start record named is not, or no more, a log that may be read.
+    pub(super) fn bar(&mut self, name: &Arc<str>, now: Timestamp, teller: &mut Teller) {
+        let was_there = self.logs.get(name).is_some_and(|log| !log.removed);
+        let keys = self.keys_of(name);
+        self.ask_size.remove(name);
+        if self.logs.bar(name) {
+            for key in keys {
+                self.has_no_log(key, now, teller);
+            }
+        } else if was_there {
+            for key in keys {
+                self.log_state(&key, LogState::Absent, now);
+                teller.push(FeedEvent::LogRemoved { key });
+            }
+        }
     }
 
     /// Lines of a session were dropped on the way: its log has them.
@@ -314,9 +359,10 @@ impl Intake {
                 }
                 self.take_queued(now);
             }
-            None => {
+            None if self.homeless.len() < REMEMBERED => {
                 self.homeless.insert(key.clone(), self.next_listing + 1);
             }
+            None => self.log_state(key, LogState::Absent, now),
         }
     }
 
@@ -345,35 +391,23 @@ impl Intake {
                 self.need_log(&key, now);
                 continue;
             }
-            self.log_state(&key, LogState::Absent, now);
-            if self.live_only.insert(key.clone()) {
-                teller.push(FeedEvent::Session(SessionNews {
-                    key,
-                    log: None,
-                    size: ByteCount(0),
-                    modified: None,
-                    loaded: true,
-                    liveness: Liveness::Recording,
-                    damaged: 0,
-                }));
-            }
+            self.has_no_log(key, now, teller);
         }
     }
-}
 
-/// True for the record that ends a run (log-format 8.2).
-fn is_end(envelope: &Envelope) -> bool {
-    #[derive(Deserialize)]
-    struct Event<'a> {
-        #[serde(borrow)]
-        event: std::borrow::Cow<'a, str>,
-    }
-    if envelope.direction != Direction::Meta {
-        return false;
-    }
-    match &envelope.payload {
-        Payload::Raw(raw) => serde_json::from_slice::<Event<'_>>(raw.bytes())
-            .is_ok_and(|record| record.event == "end"),
-        _ => false,
+    /// A session comes only through the socket: its gaps stay (remote.md 9.4.7).
+    fn has_no_log(&mut self, key: SessionKey, now: Timestamp, teller: &mut Teller) {
+        self.log_state(&key, LogState::Absent, now);
+        if self.live_only.len() < REMEMBERED && self.live_only.insert(key.clone()) {
+            teller.push(FeedEvent::Session(SessionNews {
+                key,
+                log: None,
+                size: ByteCount(0),
+                modified: None,
+                loaded: true,
+                liveness: Liveness::Recording,
+                damaged: 0,
+            }));
+        }
     }
 }

@@ -42,6 +42,8 @@ pub(super) const CLEANUP: Duration = Duration::from_secs(3);
 pub(super) struct Due {
     pub(super) listing: Instant,
     pub(super) sizes: Instant,
+    /// Sizes of the logs that no listing tells of.
+    pub(super) named: Instant,
     pub(super) ping: Instant,
     pub(super) attach: Option<Instant>,
     pub(super) sftp: Option<Instant>,
@@ -214,6 +216,8 @@ impl<'h> Watch<'h> {
         let vigil = Vigil::new(host.clock.reading());
         let sessions_dir: Arc<str> = format!("{}/sessions", located.state).into();
         host.intake.logs.set_directory(&sessions_dir);
+        let user = probed.as_ref().and_then(|probed| probed.answer.uid);
+        host.intake.user = user.or(host.intake.user);
         Self {
             host,
             link,
@@ -231,6 +235,7 @@ impl<'h> Watch<'h> {
             due: Due {
                 listing: now,
                 sizes: now,
+                named: now,
                 ping: now,
                 attach: Some(now),
                 sftp: None,

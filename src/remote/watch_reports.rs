@@ -130,6 +130,12 @@ impl Watch<'_> {
                 self.host.intake.logs.failed(name, follower, small, false);
                 self.sftp_failed(&error);
             }
+            Err(error) if self.host.intake.logs.is_named(name) => {
+                self.host.intake.logs.failed(name, follower, small, true);
+                self.host.intake.bar(name, now, &mut self.host.teller);
+                let text = format!("{name} is not read: {error}");
+                self.host.teller.notice(Severity::Warning, text);
+            }
             Err(error) => {
                 self.host.intake.logs.failed(name, follower, small, true);
                 self.host.intake.unreadable(name, now);
@@ -256,6 +262,16 @@ impl Watch<'_> {
         let remote_now = self.remote_now();
         let mut news = Vec::new();
         for (name, attributes) in sizes {
+            if self.host.intake.logs.is_named(&name) {
+                // Only a file of ours may be read that a start record names (remote.md 9.4.7).
+                let Some(user) = self.host.intake.user else {
+                    continue;
+                };
+                if attributes.is_none_or(|found| found.uid != Some(user)) {
+                    self.host.intake.bar(&name, now, &mut self.host.teller);
+                    continue;
+                }
+            }
             let asked = self.host.intake.ask_size.remove(&name);
             if let Some(attributes) = attributes {
                 self.host
@@ -283,6 +299,8 @@ impl Watch<'_> {
     ) -> Option<End> {
         match attached {
             Ok(Ok(attached)) => {
+                // sshd made the socket as the user that we are.
+                self.host.intake.user = attached.published.attributes.uid.or(self.host.intake.user);
                 self.attached = Some(attached);
                 self.host.teller.set_mode(Some(Mode::Socket), None);
             }
