@@ -63,6 +63,8 @@ pub(super) enum Refusal {
     Open,
     /// Others were faster three times.
     Rounds,
+    /// The server refused to say or do something that is needed on the way.
+    Hindered,
 }
 
 impl Refusal {
@@ -85,6 +87,7 @@ impl Refusal {
             Self::ReadOnly => "no name can be made in the state directory",
             Self::Open => "other users could connect to the socket (StreamLocalBindMask)",
             Self::Rounds => "hub.sock changed hands three times while it was being taken",
+            Self::Hindered => "the server does not let the state directory be looked at or changed",
         }
     }
 }
@@ -106,23 +109,25 @@ pub(super) struct Published {
 /// When the connection or SFTP ends on the way.
 pub(super) async fn publish<P: Place>(place: &P) -> Result<Result<Published, Refusal>, SftpError> {
     for _ in 0..ROUNDS {
-        let private = match prepare(place).await? {
-            Ok(private) => private,
-            Err(refusal) => return Ok(Err(refusal)),
+        let private = format!(".h{}", random_name(6));
+        let ended = match attempt(place, &private).await {
+            Err(error) if error.ends_session() => return Err(error),
+            ended => ended.unwrap_or(Round::Refused(Refusal::Hindered)),
         };
-        match round(place, &private).await? {
+        match ended {
             Round::Published(published) => {
-                // It is a hint only: without it the next viewer waits or asks.
-                if let Err(error) = place.write_owner(published.attributes.modified).await
-                    && error.ends_session()
-                {
-                    return Err(error);
+                let told = place.write_owner(published.attributes.modified).await;
+                if told.is_err() {
+                    // It is a hint only: without it the next viewer waits or asks. What ended the
+                    // session shows in the next request.
                 }
                 return Ok(Ok(published));
             }
-            Round::Again => retract(place, &private.private).await?,
+            Round::Again => retract(place, &private).await?,
+            // Nothing was made.
+            Round::Refused(Refusal::Forwarding) => return Ok(Err(Refusal::Forwarding)),
             Round::Refused(refusal) => {
-                retract(place, &private.private).await?;
+                retract(place, &private).await?;
                 return Ok(Err(refusal));
             }
         }
@@ -137,23 +142,33 @@ enum Round {
     Refused(Refusal),
 }
 
+async fn attempt<P: Place>(place: &P, private: &str) -> Result<Round, SftpError> {
+    match prepare(place, private).await? {
+        Ok(ours) => round(place, &ours).await,
+        Err(refusal) => Ok(Round::Refused(refusal)),
+    }
+}
+
 /// Step 1: a private listener, and whether it can be reached.
-async fn prepare<P: Place>(place: &P) -> Result<Result<Published, Refusal>, SftpError> {
-    let private = format!(".h{}", random_name(6));
-    if !place.listen(&private).await? {
+async fn prepare<P: Place>(
+    place: &P,
+    private: &str,
+) -> Result<Result<Published, Refusal>, SftpError> {
+    if !place.listen(private).await? {
         return Ok(Err(Refusal::Forwarding));
     }
-    let Some(attributes) = place.look(&private).await? else {
-        place.cancel(&private).await;
+    let Some(attributes) = place.look(private).await? else {
         return Ok(Err(Refusal::OtherWorld));
     };
+    if attributes.kind != Kind::Socket {
+        return Ok(Err(Refusal::Hindered));
+    }
     if attributes.mode & 0o077 != 0 && !place.keeps_others_out() {
-        retract(place, &private).await?;
         return Ok(Err(Refusal::Open));
     }
-    let permitted = place.contact(&private, false).await? == Contact::Ours;
+    let permitted = place.contact(private, false).await? == Contact::Ours;
     Ok(Ok(Published {
-        private,
+        private: private.to_owned(),
         attributes,
         permitted,
     }))
@@ -167,7 +182,11 @@ async fn round<P: Place>(place: &P, ours: &Published) -> Result<Round, SftpError
             return Ok(Round::Refused(Refusal::Occupied));
         }
         Some(found) => match judge(place, SOCKET, ours.permitted, found.modified).await? {
-            Verdict::Ours => return Ok(Round::Again),
+            Verdict::Ours => {
+                // A listener of an attempt that broke off: nobody would take its name off later.
+                forgive(place.remove(SOCKET).await)?;
+                return Ok(Round::Again);
+            }
             Verdict::Leave(owner) => return Ok(Round::Refused(Refusal::Owned(owner))),
             Verdict::Stale => match move_aside(place, ours, found).await? {
                 Aside::Moved(name) => Some(name),

@@ -94,13 +94,15 @@ impl Files {
 type World = Arc<Mutex<Files>>;
 type Act = Box<dyn Fn(&World) + Send + Sync>;
 
-/// One viewer's view of the world. `act` happens before step `at`; from step `dies` on nothing works.
+/// One viewer's view of the world. `act` happens before step `at`; step `refused` is refused; from
+/// step `dies` on nothing works.
 struct Seen {
     world: World,
     viewer: u32,
     steps: Mutex<usize>,
     at: usize,
     act: Act,
+    refused: usize,
     dies: usize,
     keeps_others_out: bool,
 }
@@ -113,6 +115,7 @@ impl Seen {
             steps: Mutex::new(0),
             at: usize::MAX,
             act: Box::new(|_| {}),
+            refused: usize::MAX,
             dies: usize::MAX,
             keeps_others_out: true,
         }
@@ -130,6 +133,9 @@ impl Seen {
                 .unwrap()
                 .silence(Listener::Viewer(self.viewer));
             return Err(SftpError::Ended);
+        }
+        if step == self.refused {
+            return Err(SftpError::Denied);
         }
         if step == self.at {
             (self.act)(&self.world);
@@ -494,6 +500,38 @@ fn two_viewers_at_once() {
             }
         }
     }
+}
+
+/// A server that refuses any one step breaks nothing off: there is a socket, or a reason and nobody
+/// of ours behind the name.
+#[test]
+fn any_step_may_be_refused() {
+    for stale in [false, true] {
+        for refused in 0..40 {
+            let world = world(|files| {
+                if stale {
+                    files.make(SOCKET, Kind::Socket, ME, Listener::Nobody);
+                }
+            });
+            let mut seen = Seen::plain(&world, 1);
+            seen.refused = refused;
+            let outcome = now(publish(&seen)).expect("the session goes on");
+            let ours = world.lock().unwrap().listener(SOCKET) == Some(Listener::Viewer(1));
+            assert_eq!(ours, outcome.is_ok(), "{refused} {stale}: {outcome:?}");
+        }
+    }
+}
+
+/// After an attempt that broke off the next one of the same connection finds its own socket.
+#[test]
+fn our_own_socket_of_an_attempt_that_broke_off_is_replaced() {
+    let world = world(|_| {});
+    let first = publish_as(&world, 1).unwrap();
+    let second = publish_as(&world, 1).unwrap();
+    assert_ne!(first.private, second.private);
+    assert_eq!(names(&world), [SOCKET]);
+    now(leave(&Seen::plain(&world, 1), &second)).unwrap();
+    assert_eq!(names(&world), [""; 0]);
 }
 
 #[test]

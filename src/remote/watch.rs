@@ -91,6 +91,7 @@ pub(super) struct Watch<'h> {
     pub(super) is_listed: bool,
     pub(super) told_absent: bool,
     pub(super) told_cut: bool,
+    pub(super) told_unreadable: Option<SftpError>,
     pub(super) listing_told: (usize, usize, usize),
     pub(super) foreign_told: u64,
     pub(super) speed: Speed,
@@ -247,6 +248,7 @@ impl<'h> Watch<'h> {
             is_listed: false,
             told_absent: false,
             told_cut: false,
+            told_unreadable: None,
             listing_told: (usize::MAX, 0, 0),
             foreign_told: 0,
             speed: Speed {
@@ -329,7 +331,8 @@ impl<'h> Watch<'h> {
         if taken.lost_any {
             self.due.listing = Instant::now();
         }
-        if taken.foreign > self.foreign_told {
+        // A flood of them is told ever more rarely.
+        if taken.foreign > self.foreign_told.saturating_mul(2) {
             self.foreign_told = taken.foreign;
             let text = format!(
                 "{} connections to the socket sent something else and were closed",

@@ -66,14 +66,15 @@ impl Watch<'_> {
             Report::Tested(ours) => {
                 self.running.test = false;
                 match ours {
-                    Ok(true) => {}
                     Ok(false) => {
                         let text = "hub.sock is not ours any more; attaching again".to_owned();
                         self.host.teller.notice(Severity::Info, text);
                         self.attached = None;
                         self.due.attach = Some(Instant::now());
                     }
-                    Err(error) => self.sftp_failed(&error),
+                    Err(error) if error.ends_session() => self.sftp_failed(&error),
+                    // Where it could not be told, the next doubt asks again.
+                    Ok(true) | Err(_) => {}
                 }
                 None
             }
@@ -169,6 +170,15 @@ impl Watch<'_> {
                 self.sftp_failed(&error);
                 return None;
             }
+            Err(source) if self.is_listed => {
+                // It could be read before: what is shown stays, and it is tried again.
+                let text = format!("{} cannot be read now: {source}", self.sessions_dir);
+                if self.told_unreadable.as_ref() != Some(&source) {
+                    self.told_unreadable = Some(source);
+                    self.host.teller.notice(Severity::Warning, text);
+                }
+                return None;
+            }
             Err(source) => {
                 return Some(End::Failed(
                     FarError::Unreadable {
@@ -182,6 +192,7 @@ impl Watch<'_> {
             }
         };
         self.sftp_failures = 0;
+        self.told_unreadable = None;
         if !listing.logs.is_empty() {
             self.due.listing = Instant::now() + listing.pause();
         }
@@ -312,7 +323,9 @@ impl Watch<'_> {
             }
             Err(error) => {
                 self.fall_back(error.to_string());
-                self.sftp_failed(&error);
+                if error.ends_session() {
+                    self.sftp_failed(&error);
+                }
             }
         }
         None
