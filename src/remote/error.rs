@@ -4,6 +4,9 @@ use std::{fmt, io, path::PathBuf};
 
 use super::{known_hosts::KnownLine, options::TargetError};
 
+/// Characters of a list of names that a message shows.
+const MOST_NAMES: usize = 1_000;
+
 /// Class of an error: which exit code it leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitClass {
@@ -205,7 +208,7 @@ pub enum Error {
         seconds: u64,
     },
     /// The server speaks no algorithm of ours.
-    #[error("no common {kind}: we offer {ours}; the server offers {theirs}", ours = ours.join(","), theirs = theirs.join(","))]
+    #[error("no common {kind}: we offer {ours}; the server offers {theirs}", ours = names(ours), theirs = names(theirs))]
     NoCommonAlgorithm {
         /// Keyword of the list.
         kind: &'static str,
@@ -347,6 +350,16 @@ pub enum Error {
     /// What happened behind the authenticated connection.
     #[error(transparent)]
     Far(#[from] super::far_error::FarError),
+}
+
+/// Names of a server's list, which may be as long as a packet.
+fn names(names: &[String]) -> String {
+    let mut text = names.join(",");
+    if let Some((end, _)) = text.char_indices().nth(MOST_NAMES) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 fn list(lines: &[KnownLine]) -> String {

@@ -21,6 +21,9 @@ const MAX_INCOMING: usize = 256;
 /// Banner text that is kept for showing (remote.md 5.3).
 const MAX_BANNER_BYTES: usize = 8 * 1024;
 
+/// Characters of a server's last words that are kept.
+const MAX_GOODBYE: usize = 500;
+
 /// Why a connection ended, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CloseReason {
@@ -285,9 +288,8 @@ impl Handler for LinkHandler {
     async fn disconnected(&mut self, reason: DisconnectReason<Error>) -> Result<(), Error> {
         match reason {
             DisconnectReason::ReceivedDisconnect(info) => {
-                let reason = CloseReason::Disconnected {
-                    message: info.message,
-                };
+                let message = info.message.chars().take(MAX_GOODBYE).collect();
+                let reason = CloseReason::Disconnected { message };
                 self.closed.send_replace(Some(reason));
                 Ok(())
             }
