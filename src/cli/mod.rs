@@ -7,6 +7,7 @@ mod commands;
 mod config;
 mod context;
 mod failure;
+mod listing;
 mod output;
 mod wrap;
 

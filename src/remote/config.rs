@@ -11,6 +11,7 @@ use super::{
     account::Account,
     algorithms::Algorithms,
     error::Error,
+    keywords::{IGNORED, REFUSED, check_options},
     options::{self, RemoteOptions, Target},
     resolved::{
         AgentPlace, Family, HostKeySettings, LinkSettings, LoginSettings, Method, NewKeys, Resolved,
@@ -18,7 +19,7 @@ use super::{
     ssh_program::{self, Answer, Reading},
     tokens::{self, Tokens},
 };
-use crate::base::{Env, edits};
+use crate::base::Env;
 
 /// Limits of remote.md 14.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(15);
@@ -56,101 +57,6 @@ pub async fn resolve_all(
         })
         .collect()
 }
-
-/// Keywords that `-o` may set.
-pub(super) const USABLE_OPTIONS: &[&str] = &[
-    "AddressFamily",
-    "BatchMode",
-    "BindAddress",
-    "ChallengeResponseAuthentication",
-    "Ciphers",
-    "Compression",
-    "ConnectionAttempts",
-    "ConnectTimeout",
-    "GlobalKnownHostsFile",
-    "HashKnownHosts",
-    "HostKeyAlgorithms",
-    "HostKeyAlias",
-    "HostName",
-    "IdentitiesOnly",
-    "IdentityAgent",
-    "IdentityFile",
-    "KbdInteractiveAuthentication",
-    "KexAlgorithms",
-    "MACs",
-    "NumberOfPasswordPrompts",
-    "PasswordAuthentication",
-    "Port",
-    "PreferredAuthentications",
-    "PubkeyAcceptedAlgorithms",
-    "PubkeyAcceptedKeyTypes",
-    "PubkeyAuthentication",
-    "RekeyLimit",
-    "RequiredRSASize",
-    "RevokedHostKeys",
-    "ServerAliveCountMax",
-    "ServerAliveInterval",
-    "StrictHostKeyChecking",
-    "TCPKeepAlive",
-    "User",
-    "UserKnownHostsFile",
-];
-
-/// Changed letters up to which a keyword counts as mistyped.
-const MISTYPED: usize = 2;
-
-fn check_options(options: &[String]) -> Result<(), Error> {
-    for option in options {
-        let keyword = ssh_program::keyword_of(option);
-        let is_usable = USABLE_OPTIONS
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(&keyword));
-        if !is_usable || option.contains(['\n', '\r', '\0']) {
-            return Err(Error::UnsupportedOption {
-                given: option.clone(),
-                nearest: nearest(&keyword),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// The supported keyword that differs in few letters.
-fn nearest(keyword: &str) -> Option<&'static str> {
-    USABLE_OPTIONS
-        .iter()
-        .map(|name| (edits(keyword, &name.to_ascii_lowercase()), *name))
-        .filter(|(distance, _)| (1..=MISTYPED).contains(distance))
-        .min()
-        .map(|(_, name)| name)
-}
-
-/// Keywords that cannot be honoured yet: ignoring them would dial wrongly, skip a revocation or
-/// leave out a credential.
-const REFUSED: &[(&str, &str)] = &[
-    ("proxyjump", "ProxyJump"),
-    ("proxycommand", "ProxyCommand"),
-    ("proxyusefdpass", "ProxyUseFdpass"),
-    ("knownhostscommand", "KnownHostsCommand"),
-    ("certificatefile", "CertificateFile"),
-    ("bindinterface", "BindInterface"),
-];
-
-/// Keywords that are ignored, and named if the login fails, with the method that they serve.
-const IGNORED: &[(&str, &str, Option<&str>)] = &[
-    (
-        "gssapiauthentication",
-        "GSSAPIAuthentication",
-        Some("gssapi-with-mic"),
-    ),
-    (
-        "hostbasedauthentication",
-        "HostbasedAuthentication",
-        Some("hostbased"),
-    ),
-    ("pkcs11provider", "PKCS11Provider", None),
-    ("securitykeyprovider", "SecurityKeyProvider", None),
-];
 
 async fn local_host_name(answer: &Answer) -> String {
     let files = answer

@@ -1,8 +1,8 @@
 //! The next step for each failure: the message table of remote.md 12.
 
 use super::{
-    config::USABLE_OPTIONS,
     error::{Error, LoginReport, Unconfirmed},
+    keywords::USABLE_OPTIONS,
     known_hosts::KnownLine,
 };
 

@@ -15,8 +15,8 @@ use mcpsnoop::{
     feed::{Closed, FeedEvent, FeedReceiver, LinkState, channel},
     record::HostName,
     remote::{
-        self, ListedSession, ModeChoice, RemoteLocation, RemoteOptions, Target, cat_session,
-        list_sessions, run_remote,
+        self, ModeChoice, RemoteLocation, RemoteOptions, Target, cat_session, list_sessions,
+        run_remote,
     },
     reports::RemoteLines,
     tui::FirstScreen,
@@ -30,6 +30,7 @@ use crate::cli::{
     asking::Asking,
     context::Context,
     failure::{Exit, Failure, of_host},
+    listing::{json_list, text_list},
     output,
 };
 
@@ -228,72 +229,6 @@ fn list(
         text_list(&rows, several)
     })?;
     Ok(exit)
-}
-
-/// One JSON object a session, as in the stream (remote.md 12).
-fn json_list(rows: &[ListedSession]) -> String {
-    let line = |row: &ListedSession| {
-        let object = serde_json::json!({
-            "type": "session",
-            "host": &*row.host.0,
-            "session_id": row.session,
-            "file": format!("{}.jsonl", row.session),
-            "size": row.size.0,
-            "modified": row.modified.to_string(),
-        });
-        format!("{object}\n")
-    };
-    rows.iter().map(line).collect()
-}
-
-fn text_list(rows: &[ListedSession], several: bool) -> String {
-    let zone = jiff::tz::TimeZone::system();
-    let cells: Vec<[String; 4]> = rows
-        .iter()
-        .map(|row| {
-            let when = jiff::Timestamp::from_nanosecond(i128::from(row.modified.as_nanos()))
-                .map_or_else(
-                    |_| row.modified.to_string(),
-                    |at| {
-                        at.to_zoned(zone.clone())
-                            .strftime("%Y-%m-%d %H:%M:%S")
-                            .to_string()
-                    },
-                );
-            [
-                quoted(&row.session),
-                row.size.to_string(),
-                when,
-                quoted(&row.host.0),
-            ]
-        })
-        .collect();
-    let width = |column: usize, head: &str| {
-        let widest = cells
-            .iter()
-            .filter_map(|row| row.get(column))
-            .map(|cell| mcpsnoop::base::width(cell))
-            .max();
-        widest.unwrap_or(0).max(head.len())
-    };
-    let (name, size) = (width(0, "SESSION"), width(1, "SIZE"));
-    let mut text = String::new();
-    let mut push = |cells: [&str; 4]| {
-        let [session, bytes, when, host] = cells;
-        let gap = name.saturating_sub(mcpsnoop::base::width(session));
-        let line = format!(
-            "{session}{:gap$}  {bytes:>size$}  {when:<19}  {}",
-            "",
-            if several { host } else { "" }
-        );
-        text.push_str(line.trim_end());
-        text.push('\n');
-    };
-    push(["SESSION", "SIZE", "MODIFIED", "HOST"]);
-    for [session, bytes, when, host] in &cells {
-        push([session, bytes, when, host]);
-    }
-    text
 }
 
 fn json(
