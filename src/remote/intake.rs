@@ -173,6 +173,9 @@ impl Intake {
         if let Some(name) = self.logs.log_of(&session) {
             self.logs.load(&name);
             self.take_queued(arrived);
+            if self.logs.is_awaited(&name) {
+                self.begins(&name, arrived);
+            }
             if let Some(log) = self.logs.get_mut(&name) {
                 let offset = log
                     .follower
@@ -249,16 +252,34 @@ impl Intake {
             .copied()
     }
 
-    /// Tells the merge that logs which were queued are being read.
+    /// Tells the merge that logs which were queued are being read. One of which nothing came yet is
+    /// told when its reading begins: a directory may hold far more than the merge keeps in mind.
     pub(super) fn take_queued(&mut self, now: Timestamp) {
         for name in self.logs.take_new() {
-            for key in self.keys_of(&name) {
-                self.log_state(&key, LogState::Reading, now);
+            if self.logs.get(&name).is_some_and(|log| log.announced) {
+                self.is_read(&name, now);
             }
         }
         // After a lost link the merge waits for every log to be looked at again.
         for name in self.logs.take_whole() {
             self.read_to_end(&name, now);
+        }
+    }
+
+    /// A log is being read, or soon: what is missing of its sessions may be in it.
+    pub(super) fn is_read(&mut self, name: &Arc<str>, now: Timestamp) {
+        if let Some(log) = self.logs.get_mut(name) {
+            log.announced = true;
+        }
+        for key in self.keys_of(name) {
+            self.log_state(&key, LogState::Reading, now);
+        }
+    }
+
+    /// The reading of a log begins.
+    pub(super) fn begins(&mut self, name: &Arc<str>, now: Timestamp) {
+        if self.logs.get(name).is_some_and(|log| !log.announced) {
+            self.is_read(name, now);
         }
     }
 
@@ -354,7 +375,9 @@ impl Intake {
     fn need_log(&mut self, key: &SessionKey, now: Timestamp) {
         match self.logs.log_of(&key.id) {
             Some(name) => {
-                if !self.logs.check_now(&name) {
+                if self.logs.check_now(&name) {
+                    self.begins(&name, now);
+                } else {
                     self.ask_size.insert(name);
                 }
                 self.take_queued(now);
@@ -369,6 +392,7 @@ impl Intake {
     /// The sizes of these logs are known now: where nothing has to be read, the merge is told so.
     pub(super) fn sized(&mut self, name: &Arc<str>, now: Timestamp) {
         if self.logs.check_now(name) {
+            self.begins(name, now);
             self.take_queued(now);
         } else {
             self.read_to_end(name, now);
@@ -409,5 +433,46 @@ impl Intake {
                 damaged: 0,
             }));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        feed::channel,
+        record::HostName,
+        remote::listing::{FarListing, FarLog},
+    };
+
+    #[test]
+    fn a_full_directory_is_told_to_the_merge_as_it_is_read() {
+        let host = HostName("h".into());
+        let mut intake = Intake::new(Logs::new(host.clone(), None, Vec::new()));
+        intake.logs.set_directory("/s/sessions");
+        let (feed, _receiver) = channel();
+        let mut teller = Teller::new(feed, host, String::new());
+        let now = Timestamp::default();
+        let logs = (0..100_000).map(|number| FarLog {
+            name: format!("{number}.jsonl").into(),
+            size: 9,
+            modified: 1,
+        });
+        let listing = FarListing {
+            logs: logs.collect(),
+            ..FarListing::default()
+        };
+        let number = intake.begin_listing();
+        intake.logs.listed(&listing, now);
+        intake.listed(number, now, &mut teller);
+        assert!(intake.out.is_empty(), "{} at once", intake.out.len());
+        // What is missing of a log that is being read is not concluded from.
+        let reading = intake.logs.start().unwrap();
+        intake.begins(&reading.name, now);
+        assert!(
+            matches!(&*intake.out, [MergeEvent::Pending { pending: true, key }] if *key.id == *"0"),
+            "{:?}",
+            intake.out
+        );
     }
 }

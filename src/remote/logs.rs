@@ -57,6 +57,8 @@ pub(super) struct Log {
     pub(super) read: u64,
     /// It lies outside the directory: lines of this session alone are taken from it.
     pub(super) only: Option<Arc<str>>,
+    /// The merge was told that it is read or will be soon.
+    pub(super) announced: bool,
     /// Its size and kind were told by the host; nothing is concluded before.
     is_seen: bool,
     /// It could not be read as it is: it is tried again when it changes.
@@ -316,10 +318,15 @@ impl Logs {
         }
         self.check(name);
         self.first(name);
+        self.is_awaited(name)
+    }
+
+    /// It waits to be read or is being read.
+    pub(super) fn is_awaited(&self, name: &str) -> bool {
         self.queue.contains(name) || self.is_reading(name)
     }
 
-    pub(super) fn is_reading(&self, name: &str) -> bool {
+    fn is_reading(&self, name: &str) -> bool {
         self.by_name
             .get(name)
             .is_some_and(|log| log.follower.is_none())
@@ -484,6 +491,7 @@ impl Log {
             grew: None,
             read: 0,
             only: None,
+            announced: false,
             is_seen: true,
             refused: false,
             told: None,
@@ -501,6 +509,7 @@ impl Log {
             chosen: true,
             sessions: vec![Arc::clone(session)],
             only: Some(Arc::clone(session)),
+            announced: true,
             is_seen: false,
             ..Self::new(&unknown, Arc::new(path.into()))
         }

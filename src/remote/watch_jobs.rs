@@ -119,6 +119,8 @@ impl Watch<'_> {
 
     pub(super) fn start_reading(&mut self, sftp: &Arc<Sftp>) {
         while let Some(reading) = self.host.intake.logs.start() {
+            let at = self.host.clock.now();
+            self.host.intake.begins(&reading.name, at);
             let read = jobs::read_log(Arc::clone(sftp), reading, self.reports.clone());
             self.jobs.spawn(read);
         }
