@@ -276,6 +276,8 @@ impl Watch<'_> {
             if self.host.intake.logs.is_named(&name) {
                 // Only a file of ours may be read that a start record names (remote.md 9.4.7).
                 let Some(user) = self.host.intake.user else {
+                    // Who we are there is not known yet: it is asked again beside the next listing.
+                    self.host.intake.ask_size.remove(&name);
                     continue;
                 };
                 if attributes.is_none_or(|found| found.uid != Some(user)) {

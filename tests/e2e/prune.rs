@@ -198,7 +198,7 @@ fn prune_names_another_place_that_has_sessions() {
     let nothing = process::run(command.args(["prune", "--older-than", "30d"])).expect_code(0);
     assert_eq!(nothing.out(), "nothing older than 30d\n");
     let other = format!(
-        "{} has 1 session log: MCPSNOOP_HOME=",
+        "{} has 1 session log: `MCPSNOOP_HOME=",
         home.state().display()
     );
     assert!(nothing.err().contains(&other), "{}", nothing.err());

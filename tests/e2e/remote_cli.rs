@@ -738,3 +738,34 @@ fn an_unusable_local_directory_is_a_row_and_no_failure() {
     terminal.keys("q");
     leave(&mut terminal);
 }
+
+#[test]
+fn on_a_terminal_messages_break_between_words() {
+    let home = Home::new();
+    let mut command = home.mcpsnoop();
+    command.args([
+        "remote",
+        "--list",
+        "-F",
+        "none",
+        "-o",
+        "ForwardAgent=yes",
+        "h",
+    ]);
+    let mut terminal = Terminal::start(&command, 60, 40);
+    assert_eq!(terminal.wait(), 2);
+    let screen = terminal.screen();
+    for word in [
+        "`ChallengeResponseAuthentication`,",
+        "`PubkeyAcceptedAlgorithms`,",
+    ] {
+        assert!(screen.contains(word), "{screen}");
+    }
+    assert!(
+        screen.lines().any(|line| line.starts_with("  `")),
+        "{screen}"
+    );
+    // Whoever reads a pipe gets whole lines.
+    let piped = run(&mut command).expect_code(2);
+    assert_eq!(piped.err().lines().count(), 2, "{}", piped.err());
+}

@@ -106,7 +106,7 @@ fn looked_in(state: &StateDir, context: &Context) {
         let other = shown(&other);
         let plural = if logs == 1 { "" } else { "s" };
         output::note(&format!(
-            "{other} has {logs} session log{plural}: MCPSNOOP_HOME={other} mcpsnoop prune …"
+            "{other} has {logs} session log{plural}: `MCPSNOOP_HOME={other} mcpsnoop prune …`"
         ));
     }
 }
