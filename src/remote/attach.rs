@@ -205,6 +205,7 @@ pub(super) async fn attach(
     probed: Option<Probed>,
     nonces: Nonces,
     clock: Clock,
+    mark: Arc<str>,
 ) -> Result<Result<Attached, String>, SftpError> {
     if located.source != Source::Guess
         && let Err(error) = make_directories(&sftp, &located.state).await
@@ -227,6 +228,7 @@ pub(super) async fn attach(
         state: located.state,
         nonces,
         clock,
+        mark,
         directory,
     });
     let published = match publish(&*place).await? {

@@ -36,14 +36,27 @@ pub(super) trait Place: Send + Sync {
     fn contact(
         &self,
         name: &str,
-        patient: bool,
+        patience: Patience,
     ) -> impl Future<Output = Result<Contact, SftpError>> + Send;
     /// The bytes of `hub.owner`, if there is a short one.
     fn owner(&self) -> impl Future<Output = Result<Option<Vec<u8>>, SftpError>> + Send;
     /// Writes `hub.owner` for a socket with this modification time.
     fn write_owner(&self, socket_mtime: i64) -> impl Future<Output = Result<(), SftpError>> + Send;
+    /// The mark that this run leaves in `hub.owner`.
+    fn mark(&self) -> &str;
     /// True when nobody but us and root can reach or change names in the directory.
     fn keeps_others_out(&self) -> bool;
+}
+
+/// How long an answer of whoever listens is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// It says of itself that it is ours, of a connection that was lost: only a hub that took its
+    /// place within the same second could answer.
+    Short,
+    Usual,
+    /// It says of itself that it is a viewer, which answers.
+    Long,
 }
 
 /// Why there is no socket of ours.
@@ -166,7 +179,7 @@ async fn prepare<P: Place>(
     if attributes.mode & 0o077 != 0 && !place.keeps_others_out() {
         return Ok(Err(Refusal::Open));
     }
-    let permitted = place.contact(private, false).await? == Contact::Ours;
+    let permitted = place.contact(private, Patience::Usual).await? == Contact::Ours;
     Ok(Ok(Published {
         private: private.to_owned(),
         attributes,
@@ -213,10 +226,15 @@ async fn judge<P: Place>(
     permitted: bool,
     modified: i64,
 ) -> Result<Verdict, SftpError> {
-    let owner = place.owner().await?;
-    let dead_viewer = owner.is_some_and(|bytes| OwnerFile::names_viewer(&bytes, modified));
-    let contact = place.contact(name, dead_viewer).await?;
-    Ok(decide(contact, permitted, dead_viewer))
+    let bytes = place.owner().await?;
+    let viewer = bytes.and_then(|bytes| OwnerFile::of_viewer(&bytes, modified));
+    let patience = match &viewer {
+        Some(viewer) if viewer.nonce == place.mark() => Patience::Short,
+        Some(_) => Patience::Long,
+        None => Patience::Usual,
+    };
+    let contact = place.contact(name, patience).await?;
+    Ok(decide(contact, permitted, viewer.is_some()))
 }
 
 /// What became of a stale socket.
@@ -314,7 +332,7 @@ pub(super) async fn is_ours<P: Place>(place: &P, ours: &Published) -> Result<boo
     if !alike || !ours.permitted {
         return Ok(alike);
     }
-    Ok(place.contact(SOCKET, false).await? == Contact::Ours)
+    Ok(place.contact(SOCKET, Patience::Usual).await? == Contact::Ours)
 }
 
 /// Leaves: the name, the hint, the listener, in this order. In doubt a name is left.
@@ -356,7 +374,7 @@ pub(super) async fn clear_leftovers<P: Place>(
             && attributes.kind == Kind::Socket
             && attributes.uid == ours.attributes.uid
             && old
-            && place.contact(name, false).await? == Contact::Refused
+            && place.contact(name, Patience::Usual).await? == Contact::Refused
         {
             forgive(place.remove(name).await)?;
         }

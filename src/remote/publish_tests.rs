@@ -99,6 +99,9 @@ type Act = Box<dyn Fn(&World) + Send + Sync>;
 struct Seen {
     world: World,
     viewer: u32,
+    mark: String,
+    /// How patiently sockets were asked.
+    asked: Mutex<Vec<Patience>>,
     steps: Mutex<usize>,
     at: usize,
     act: Act,
@@ -112,6 +115,8 @@ impl Seen {
         Self {
             world: Arc::clone(world),
             viewer,
+            mark: viewer.to_string(),
+            asked: Mutex::default(),
             steps: Mutex::new(0),
             at: usize::MAX,
             act: Box::new(|_| {}),
@@ -210,8 +215,9 @@ impl Place for Seen {
             .ok_or(SftpError::NotFound)
     }
 
-    async fn contact(&self, name: &str, _patient: bool) -> Result<Contact, SftpError> {
+    async fn contact(&self, name: &str, patience: Patience) -> Result<Contact, SftpError> {
         let files = self.step()?;
+        self.asked.lock().unwrap().push(patience);
         if !files.permitted {
             return Ok(Contact::Refused);
         }
@@ -229,8 +235,12 @@ impl Place for Seen {
     }
 
     async fn write_owner(&self, socket_mtime: i64) -> Result<(), SftpError> {
-        self.step()?.owner = Some(owner_file(socket_mtime));
+        self.step()?.owner = Some(owner_file(self.mark(), socket_mtime));
         Ok(())
+    }
+
+    fn mark(&self) -> &str {
+        &self.mark
     }
 
     fn keeps_others_out(&self) -> bool {
@@ -238,10 +248,10 @@ impl Place for Seen {
     }
 }
 
-fn owner_file(socket_mtime: i64) -> Vec<u8> {
+fn owner_file(mark: &str, socket_mtime: i64) -> Vec<u8> {
     let owner = OwnerFile {
         kind: "remote-viewer".to_owned(),
-        nonce: "n".to_owned(),
+        nonce: mark.to_owned(),
         socket_mtime,
         since: String::new(),
     };
@@ -291,14 +301,14 @@ fn what_is_there_decides() {
             "dead viewer",
             |files| {
                 files.make(SOCKET, Kind::Socket, ME, Listener::DeadViewer);
-                files.owner = Some(owner_file(files.clock));
+                files.owner = Some(owner_file("n", files.clock));
             },
             Ok(()),
         ),
         (
             "silent hub beside a dead viewer's file",
             |files| {
-                files.owner = Some(owner_file(files.clock));
+                files.owner = Some(owner_file("n", files.clock));
                 files.make(SOCKET, Kind::Socket, ME, Listener::SilentHub);
             },
             Err(Refusal::Owned(Owner::Silent)),
@@ -519,6 +529,29 @@ fn any_step_may_be_refused() {
             let ours = world.lock().unwrap().listener(SOCKET) == Some(Listener::Viewer(1));
             assert_eq!(ours, outcome.is_ok(), "{refused} {stale}: {outcome:?}");
         }
+    }
+}
+
+/// After a lost connection our old socket is silent: who knows that it is ours does not wait for it.
+#[test]
+fn a_socket_of_a_lost_connection_is_known_by_its_mark() {
+    for (viewer, patience) in [(1, Patience::Short), (2, Patience::Long)] {
+        let world = world(|_| {});
+        publish_as(&world, 1).unwrap();
+        for node in &mut world.lock().unwrap().nodes {
+            node.listener = Listener::DeadViewer;
+        }
+        let seen = Seen::plain(&world, viewer);
+        now(publish(&seen)).unwrap().unwrap();
+        let asked = seen.asked.lock().unwrap();
+        assert_eq!(
+            asked.iter().filter(|it| **it == patience).count(),
+            2,
+            "{asked:?}"
+        );
+        let own = Some(Listener::Viewer(viewer));
+        assert_eq!(world.lock().unwrap().listener(SOCKET), own);
+        assert_eq!(names(&world), [SOCKET]);
     }
 }
 

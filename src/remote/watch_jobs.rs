@@ -59,6 +59,7 @@ impl Watch<'_> {
             self.probed.clone(),
             self.nonces.clone(),
             self.host.clock,
+            Arc::clone(&self.host.mark),
         );
         self.jobs.spawn(jobs::attach(work, self.reports.clone()));
     }
