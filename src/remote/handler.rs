@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashSet,
+    io::ErrorKind::UnexpectedEof,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -296,6 +297,9 @@ impl Handler for LinkHandler {
             DisconnectReason::Error(error) => {
                 let reason = match &error {
                     Error::Ssh(russh::Error::KeepaliveTimeout) => CloseReason::Silent,
+                    Error::Ssh(russh::Error::IO(error)) if error.kind() == UnexpectedEof => {
+                        CloseReason::Broken("the connection was closed without a word".to_owned())
+                    }
                     Error::Ssh(source) => CloseReason::Broken(source.to_string()),
                     other => CloseReason::Broken(other.to_string()),
                 };

@@ -548,7 +548,11 @@ fn a_lost_connection_ends_with_seven_where_it_is_not_restored() {
     remote.wait_out("\"state\":\"live\"");
     proxy.refuse(true);
     proxy.strike(Fault::Cut);
-    remote.wait_out("\"state\":\"reconnecting\"");
+    let told = remote.wait_out("\"state\":\"reconnecting\"");
+    assert!(
+        told.contains("the connection was closed without a word"),
+        "{told}"
+    );
     let mut wrapped = far.record("meanwhile");
     wrapped.call("tool");
     proxy.refuse(false);
