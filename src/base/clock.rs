@@ -137,19 +137,29 @@ pub struct Clock {
     started: Instant,
 }
 
+/// Both clocks at one moment. The steady one stands still while the machine sleeps.
+#[derive(Clone, Copy, Debug)]
+pub struct ClockReading {
+    /// The monotonic clock.
+    pub steady: Instant,
+    /// The wall clock as it is set now.
+    pub wall: Timestamp,
+}
+
 impl Clock {
     /// Reads the system's clocks once.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that reads the wall clock"
-    )]
     pub fn start() -> Self {
-        let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let nanos =
-            since_epoch.map_or(0, |span| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX));
         Self {
-            wall: Timestamp(nanos),
+            wall: wall(),
             started: Instant::now(),
+        }
+    }
+
+    /// Reads both clocks anew, to notice that the machine slept.
+    pub fn reading(&self) -> ClockReading {
+        ClockReading {
+            steady: Instant::now(),
+            wall: wall(),
         }
     }
 
@@ -167,6 +177,16 @@ impl Clock {
                 .saturating_add(i64::try_from(passed).unwrap_or(i64::MAX)),
         )
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the wall clock"
+)]
+fn wall() -> Timestamp {
+    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let nanos = since_epoch.map_or(0, |span| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX));
+    Timestamp(nanos)
 }
 
 #[cfg(test)]

@@ -5,12 +5,14 @@
 
 mod clock;
 mod env;
+mod similar;
 mod size;
 mod span;
 mod text;
 
-pub use clock::{Clock, Timestamp};
+pub use clock::{Clock, ClockReading, Timestamp};
 pub use env::Env;
+pub use similar::edits;
 pub use size::ByteCount;
 pub use span::{Span, SpanError, parse_age, parse_duration};
 pub use text::{

@@ -1,7 +1,9 @@
 //! `.mcpsnoop.toml` (capture.md 2.4): a line grammar of its own, in which a quoted value is literal.
 
 use std::{
-    io,
+    fs::{File, OpenOptions},
+    io::{self, Read as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -82,19 +84,26 @@ impl Config {
                 .because(error)
                 .hint("fix it, or pass --no-config")
         };
-        let size = match std::fs::metadata(path) {
-            Ok(found) => found.len(),
+        let file = match open_at_once(path) {
+            Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(unreadable(&error)),
         };
-        if size > SIZE_LIMIT {
-            return Err(Failure::new(
-                Exit::Failed,
-                format!("`{}` is larger than 1 MiB", path.display()),
-            )
-            .hint("pass --no-config to run without it"));
+        let refused = |why: &str| {
+            Failure::new(Exit::Failed, format!("`{}` is {why}", path.display()))
+                .hint("pass --no-config to run without it")
+        };
+        let found = file.metadata().map_err(|error| unreadable(&error))?;
+        if !found.is_file() {
+            return Err(refused("no regular file"));
         }
-        let bytes = std::fs::read(path).map_err(|error| unreadable(&error))?;
+        let mut bytes = Vec::new();
+        file.take(SIZE_LIMIT + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| unreadable(&error))?;
+        if bytes.len() as u64 > SIZE_LIMIT {
+            return Err(refused("larger than 1 MiB"));
+        }
         Self::parse(&bytes, origin).map_err(|(line, error)| {
             let exit = if matches!(error, LineError::Redaction(_)) {
                 Exit::Usage
@@ -152,6 +161,15 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// Opens for reading without waiting for the other end of a FIFO, and without taking a terminal.
+fn open_at_once(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
 }
 
 /// The user's file: `mcpsnoop/config.toml` under `XDG_CONFIG_HOME`, else `~/.config`.
@@ -251,5 +269,34 @@ mod tests {
         );
         let user = Config::parse(b"label = x", Origin::User);
         assert_eq!(user, Err((1, LineError::NotForUser("label".into()))));
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap();
+        assert!(made.success());
+        for path in [pipe, "/dev/zero".into(), folder.path().to_owned()] {
+            let (tell, told) = std::sync::mpsc::sync_channel(1);
+            let asked = path.clone();
+            std::thread::spawn(move || tell.send(Config::read_file(&asked, Origin::Project)));
+            let answer = told.recv_timeout(std::time::Duration::from_secs(10));
+            let failure = answer.expect("it does not wait").unwrap_err();
+            assert_eq!(
+                failure.sentence,
+                format!("`{}` is no regular file", path.display())
+            );
+            assert_eq!(failure.exit, Exit::Failed);
+        }
+        let large = folder.path().join("large");
+        std::fs::write(&large, vec![b'\n'; (1 << 20) + 1]).unwrap();
+        let failure = Config::read_file(&large, Origin::Project).unwrap_err();
+        assert!(failure.sentence.ends_with("is larger than 1 MiB"));
+        let absent = Config::read_file(&folder.path().join("absent"), Origin::Project);
+        assert_eq!(absent.unwrap(), Config::default());
     }
 }

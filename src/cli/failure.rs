@@ -163,6 +163,9 @@ impl From<record::Error> for Failure {
             record::Error::NoLogs { .. } | record::Error::NoReadableLogs { .. } => {
                 vec!["record one: mcpsnoop -- COMMAND, or look around: mcpsnoop demo".to_owned()]
             }
+            record::Error::NoStateDir => {
+                vec!["set MCPSNOOP_HOME to the directory that holds `sessions`".to_owned()]
+            }
             record::Error::Empty { .. } => vec!["the recorder has not seen a frame yet".to_owned()],
             record::Error::NotALog { .. } => {
                 vec!["a session log holds one JSON object a line, with session_id, seq and direction".to_owned()]

@@ -7,7 +7,9 @@ mod commands;
 mod config;
 mod context;
 mod failure;
+mod listing;
 mod output;
+mod wrap;
 
 use std::process::ExitCode;
 

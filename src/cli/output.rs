@@ -4,7 +4,13 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use mcpsnoop::base;
 
-use super::failure::{CLOSED_OUTPUT, Exit, Failure, Shape};
+use super::{
+    failure::{CLOSED_OUTPUT, Exit, Failure, Shape},
+    wrap::wrapped,
+};
+
+/// Narrower terminals break lines as they like.
+const NARROWEST: u16 = 20;
 
 /// Writes to standard output; a closed reader ends the process quietly.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
@@ -30,7 +36,16 @@ pub(super) fn output_failure(error: &io::Error) -> Failure {
 
 /// One line on standard error. Nothing can be done when that fails.
 pub(super) fn note(line: &str) {
-    complain_raw(&format!("{}\n", base::line(line)));
+    complain_raw(&format!("{}\n", fitted(&base::line(line))));
+}
+
+/// Text as it fits the terminal that standard error is; as it is where it is none.
+fn fitted(text: &str) -> String {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok();
+    match size.map(|size| size.ws_col) {
+        Some(columns @ NARROWEST..) => wrapped(text, usize::from(columns)),
+        _ => text.to_owned(),
+    }
 }
 
 /// Prints a failure: `error:`, `caused by:`, `hint:`.
@@ -73,10 +88,10 @@ pub(super) fn ask(question: &str) -> String {
 }
 
 fn line(word: &str, style: &str, text: &str, colour: bool) -> String {
-    let text = base::block(text).replace('\n', "\n  ");
-    if colour {
-        format!("\u{1b}[{style}m{word}:\u{1b}[0m {text}\n")
-    } else {
-        format!("{word}: {text}\n")
+    let text = format!("{word}: {}", base::block(text).replace('\n', "\n  "));
+    let text = fitted(&text);
+    match text.split_once(':') {
+        Some((head, rest)) if colour => format!("\u{1b}[{style}m{head}:\u{1b}[0m{rest}\n"),
+        _ => format!("{text}\n"),
     }
 }

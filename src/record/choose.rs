@@ -11,6 +11,7 @@ use super::{
     naming::is_safe_id,
     statedir::StateDir,
 };
+use crate::base::edits;
 
 /// Candidates that an ambiguous prefix names.
 const SHOWN_CANDIDATES: usize = 10;
@@ -37,13 +38,17 @@ pub enum SessionChoice {
     },
 }
 
-/// Applies history.md 1, rules 1 to 8.
+/// Applies history.md 1, rules 1 to 8. Without a state directory nothing is recorded that a name
+/// could stand for.
 ///
 /// # Errors
 /// Not found, a directory, several candidates, or no logs.
-pub fn choose_session(argument: Option<&str>, dir: &StateDir) -> Result<SessionChoice, Error> {
+pub fn choose_session(
+    argument: Option<&str>,
+    dir: Option<&StateDir>,
+) -> Result<SessionChoice, Error> {
     let Some(name) = argument else {
-        return newest(dir);
+        return dir.map_or(Err(Error::NoStateDir), newest);
     };
     if name == "-" {
         return Ok(SessionChoice::StandardInput);
@@ -60,33 +65,37 @@ pub fn choose_session(argument: Option<&str>, dir: &StateDir) -> Result<SessionC
             });
         }
     };
-    if !has_form_of_path(name) && is_safe_id(name) {
-        if let Some(choice) = by_id(name, dir) {
-            return Ok(choice);
-        }
-        let logs = Catalogue::walk(&dir.sessions())?.logs;
-        if let Some(choice) = by_label(name, &logs) {
-            return Ok(choice);
-        }
-        if let Some(choice) = by_prefix(name, &logs)? {
-            return Ok(choice);
-        }
-        if !is_directory {
-            return Err(Error::NotFound {
-                name: name.to_owned(),
-                nearest: nearest(name, &logs),
-            });
-        }
-    }
-    if is_directory {
-        return Err(Error::IsDirectory {
+    match choose_recorded(name, dir) {
+        Err(Error::NotFound { .. }) if is_directory => Err(Error::IsDirectory {
             path: path.to_owned(),
-        });
+        }),
+        choice => choice,
     }
-    Err(Error::NotFound {
+}
+
+/// The same by id, label or prefix alone (rules 4 to 7), whatever files have that name.
+///
+/// # Errors
+/// Not found, several candidates, or a directory of logs that cannot be read.
+pub fn choose_recorded(name: &str, dir: Option<&StateDir>) -> Result<SessionChoice, Error> {
+    let not_found = |nearest| Error::NotFound {
         name: name.to_owned(),
-        nearest: Vec::new(),
-    })
+        nearest,
+    };
+    let Some(dir) = dir.filter(|_| !has_form_of_path(name) && is_safe_id(name)) else {
+        return Err(not_found(Vec::new()));
+    };
+    if let Some(choice) = by_id(name, dir) {
+        return Ok(choice);
+    }
+    let logs = Catalogue::walk(&dir.sessions())?.logs;
+    if let Some(choice) = by_label(name, &logs) {
+        return Ok(choice);
+    }
+    match by_prefix(name, &logs)? {
+        Some(choice) => Ok(choice),
+        None => Err(not_found(nearest(name, &logs))),
+    }
 }
 
 /// No such file; a name that no file can have is none either.
@@ -188,24 +197,21 @@ fn head_of(log: &LogFile) -> Option<Head> {
 /// The ids that differ in few letters from what was asked for, as a whole, in their beginning of
 /// its length, or in the label in front of the numbers; nearest first.
 fn nearest(name: &str, logs: &[LogFile]) -> Vec<String> {
-    let wanted: Vec<char> = name.chars().collect();
-    let most = (wanted.len() / 3).max(1);
+    let letters = name.chars().count();
+    let most = (letters / 3).max(1);
     let mut near: Vec<(usize, String)> = logs
         .iter()
         .filter_map(|log| {
             let id = log.id();
-            let letters: Vec<char> = id.chars().collect();
-            let label: Vec<char> = id
+            let label = id
                 .split('-')
                 .take_while(|part| !part.bytes().all(|byte| byte.is_ascii_digit()))
                 .collect::<Vec<_>>()
-                .join("-")
-                .chars()
-                .collect();
-            let start = letters.get(..wanted.len()).unwrap_or(&letters);
-            let distance = [letters.as_slice(), start, &label]
+                .join("-");
+            let start: String = id.chars().take(letters).collect();
+            let distance = [&id, &start, &label]
                 .into_iter()
-                .map(|other| edits(&wanted, other))
+                .map(|other| edits(name, other))
                 .min()?;
             (distance <= most).then_some((distance, id))
         })
@@ -214,30 +220,6 @@ fn nearest(name: &str, logs: &[LogFile]) -> Vec<String> {
     near.sort_by_key(|(distance, _)| *distance);
     near.truncate(SHOWN_NEAREST);
     near.into_iter().map(|(_, id)| id).collect()
-}
-
-/// Letters to insert, remove, replace or swap with their neighbour to make one text of the other.
-fn edits(left: &[char], right: &[char]) -> usize {
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=right.len()).collect();
-    let mut previous = None;
-    for (index, letter) in (1..).zip(left) {
-        let mut row = vec![index];
-        for (at, other) in right.iter().enumerate() {
-            let of = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX - 1);
-            let mut least = (of(&row, at) + 1)
-                .min(of(&above, at + 1) + 1)
-                .min(of(&above, at) + usize::from(letter != other));
-            let is_swap = at > 0 && previous == Some(other) && right.get(at - 1) == Some(letter);
-            if is_swap {
-                least = least.min(of(&before, at - 1) + 1);
-            }
-            row.push(least);
-        }
-        before = std::mem::replace(&mut above, row);
-        previous = Some(letter);
-    }
-    above.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -269,7 +251,7 @@ mod tests {
 
         /// The id that an argument leads to, with `=` in front when it is not announced.
         fn choose(&self, argument: Option<&str>) -> String {
-            match choose_session(argument, &self.dir) {
+            match choose_session(argument, Some(&self.dir)) {
                 Ok(SessionChoice::StandardInput) => "stdin".into(),
                 Ok(SessionChoice::Named(path)) => {
                     format!("={}", path.file_stem().unwrap().display())
@@ -334,6 +316,36 @@ mod tests {
     }
 
     #[test]
+    fn a_name_of_a_file_can_be_looked_up_as_a_label() {
+        let all = filled();
+        let recorded = |name: &str, dir| choose_recorded(name, dir).map_err(|it| it.to_string());
+        let Ok(SessionChoice::Found { id, .. }) = recorded("files", Some(&all.dir)) else {
+            panic!("the label is there");
+        };
+        assert_eq!(id, "files-2-bb");
+        for name in ["src", "-", "Cargo.toml", "./files", "files.jsonl"] {
+            let none = Err(format!("session log `{name}` not found"));
+            assert_eq!(recorded(name, Some(&all.dir)), none);
+            assert_eq!(recorded(name, None), none);
+        }
+    }
+
+    #[test]
+    fn without_a_state_directory_only_paths_name_logs() {
+        let choose = |name| choose_session(name, None).map_err(|error| error.to_string());
+        let file = SessionChoice::Named("Cargo.toml".into());
+        assert_eq!(choose(Some("Cargo.toml")), Ok(file));
+        assert_eq!(
+            choose(Some("files")),
+            Err("session log `files` not found".to_owned())
+        );
+        assert_eq!(
+            choose(None),
+            Err("there is no state directory, so no session can be found".to_owned())
+        );
+    }
+
+    #[test]
     fn a_label_of_failed_launches_leads_to_the_newest() {
         let all = Fixture::new();
         all.log("a-1.jsonl", &line("a-1", "a", "meta"), 100);
@@ -354,7 +366,7 @@ mod tests {
     #[test]
     fn similar_ids_are_named_nearest_first() {
         let all = filled();
-        let nearest = |name: &str| match choose_session(Some(name), &all.dir) {
+        let nearest = |name: &str| match choose_session(Some(name), Some(&all.dir)) {
             Err(Error::NotFound { nearest, .. }) => nearest,
             other => panic!("{other:?}"),
         };
@@ -377,30 +389,11 @@ mod tests {
         }
         let Err(Error::Ambiguous {
             candidates, others, ..
-        }) = choose_session(Some("many"), &all.dir)
+        }) = choose_session(Some("many"), Some(&all.dir))
         else {
             panic!("not ambiguous");
         };
         assert_eq!((candidates.len(), others), (10, 3));
         assert_eq!((&*candidates[0].0, &*candidates[0].1), ("many-12", "other"));
-    }
-
-    #[test]
-    fn edits_are_counted() {
-        let count = |left: &str, right: &str| {
-            let (left, right): (Vec<_>, Vec<_>) = (left.chars().collect(), right.chars().collect());
-            edits(&left, &right)
-        };
-        for (left, right, expected) in [
-            ("", "", 0),
-            ("a", "", 1),
-            ("kitten", "sitting", 3),
-            ("abc", "abc", 0),
-            ("ab", "ba", 1),
-            ("flies", "files", 1),
-        ] {
-            assert_eq!(count(left, right), expected);
-            assert_eq!(count(right, left), expected);
-        }
     }
 }

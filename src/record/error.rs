@@ -29,6 +29,9 @@ pub enum Error {
         /// How many more there are.
         others: usize,
     },
+    /// There is no place where sessions could lie.
+    #[error("there is no state directory, so no session can be found")]
+    NoStateDir,
     /// There is no log at all.
     #[error("no session logs found in `{}`", dir.display())]
     NoLogs {

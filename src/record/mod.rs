@@ -26,7 +26,7 @@ mod statedir;
 mod write;
 
 pub use catalogue::{Catalogue, LogFile};
-pub use choose::{SessionChoice, choose_session};
+pub use choose::{SessionChoice, choose_recorded, choose_session};
 pub use control::{End, end_record, start_record};
 pub use decode::{Decoder, NotEnvelope};
 pub use encode::{BatchPlace, Content, Encoder, Frame};

@@ -121,10 +121,13 @@ async fn has_logs(sftp: &Sftp, state: &str) -> Result<bool, SftpError> {
     };
     let mut found = false;
     let mut seen = 0;
-    while !found
-        && seen < FIRST_NAMES
-        && let Some(entries) = sftp.read_directory(&directory).await?
-    {
+    while !found && seen < FIRST_NAMES {
+        let entries = match sftp.read_directory(&directory).await {
+            Ok(Some(entries)) => entries,
+            Err(error) if error.ends_session() => return Err(error),
+            // A directory that cannot be read has no logs for us.
+            Ok(None) | Err(_) => break,
+        };
         seen += entries.len();
         found = entries.iter().any(|entry| {
             is_log_name(&entry.name)
@@ -202,6 +205,7 @@ pub(super) async fn attach(
     probed: Option<Probed>,
     nonces: Nonces,
     clock: Clock,
+    mark: Arc<str>,
 ) -> Result<Result<Attached, String>, SftpError> {
     if located.source != Source::Guess
         && let Err(error) = make_directories(&sftp, &located.state).await
@@ -224,6 +228,7 @@ pub(super) async fn attach(
         state: located.state,
         nonces,
         clock,
+        mark,
         directory,
     });
     let published = match publish(&*place).await? {
@@ -235,26 +240,26 @@ pub(super) async fn attach(
         super::publish::leave(&*place, &published).await?;
         return Ok(Err(trouble));
     }
-    if let Some(offset) = probed.and_then(|probed| probed.clock_offset_ms) {
-        let remote_now = clock.now().as_secs() + offset / 1_000;
-        let names = temporary_names(&place).await?;
-        clear_leftovers(&*place, &names, &published, remote_now).await?;
+    if let Some(offset) = probed.and_then(|probed| probed.clock_offset) {
+        let remote_now = clock.now().as_secs() + offset.millis / 1_000;
+        let names = temporary_names(&place).await;
+        let cleared = clear_leftovers(&*place, &names, &published, remote_now).await;
+        if cleared.is_err() {
+            // They stay for the next viewer; our socket is there all the same.
+        }
     }
     Ok(Ok(Attached { place, published }))
 }
 
-async fn temporary_names(
-    place: &FarPlace,
-) -> Result<Vec<(String, super::sftp::Attributes)>, SftpError> {
+/// What dead viewers may have left, as far as the directory can be read.
+async fn temporary_names(place: &FarPlace) -> Vec<(String, super::sftp::Attributes)> {
     let mut found = Vec::new();
-    let directory = match place.sftp.open_directory(&place.state).await {
-        Ok(directory) => directory,
-        Err(error) if error.ends_session() => return Err(error),
-        Err(_) => return Ok(found),
+    let Ok(directory) = place.sftp.open_directory(&place.state).await else {
+        return found;
     };
     let mut seen = 0;
     while seen < LEFTOVER_NAMES
-        && let Some(entries) = place.sftp.read_directory(&directory).await?
+        && let Ok(Some(entries)) = place.sftp.read_directory(&directory).await
     {
         seen += entries.len();
         found.extend(
@@ -264,8 +269,8 @@ async fn temporary_names(
                 .filter_map(|entry| Some((entry.name, entry.attributes?))),
         );
     }
-    place.sftp.close(directory).await?;
-    Ok(found)
+    place.sftp.close_soon(&directory);
+    found
 }
 
 /// Makes the missing part of a path, each directory with mode 0700.

@@ -1,12 +1,17 @@
 //! The connection settings of one target, after flags and the user's SSH configuration
 //! (remote.md 3). What is set and cannot be honoured is refused, never ignored.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use super::{
     account::Account,
     algorithms::Algorithms,
     error::Error,
+    keywords::{IGNORED, REFUSED, check_options},
     options::{self, RemoteOptions, Target},
     resolved::{
         AgentPlace, Family, HostKeySettings, LinkSettings, LoginSettings, Method, NewKeys, Resolved,
@@ -52,85 +57,6 @@ pub async fn resolve_all(
         })
         .collect()
 }
-
-/// Keywords that `-o` may set, in lower case.
-const USABLE_OPTIONS: &[&str] = &[
-    "addressfamily",
-    "batchmode",
-    "bindaddress",
-    "challengeresponseauthentication",
-    "ciphers",
-    "compression",
-    "connectionattempts",
-    "connecttimeout",
-    "globalknownhostsfile",
-    "hashknownhosts",
-    "hostkeyalgorithms",
-    "hostkeyalias",
-    "hostname",
-    "identitiesonly",
-    "identityagent",
-    "identityfile",
-    "kbdinteractiveauthentication",
-    "kexalgorithms",
-    "macs",
-    "numberofpasswordprompts",
-    "passwordauthentication",
-    "port",
-    "preferredauthentications",
-    "pubkeyacceptedalgorithms",
-    "pubkeyacceptedkeytypes",
-    "pubkeyauthentication",
-    "rekeylimit",
-    "requiredrsasize",
-    "revokedhostkeys",
-    "serveralivecountmax",
-    "serveraliveinterval",
-    "stricthostkeychecking",
-    "tcpkeepalive",
-    "user",
-    "userknownhostsfile",
-];
-
-fn check_options(options: &[String]) -> Result<(), Error> {
-    for option in options {
-        let keyword = ssh_program::keyword_of(option);
-        if !USABLE_OPTIONS.contains(&keyword.as_str()) || option.contains(['\n', '\r', '\0']) {
-            let end = keyword.len();
-            return Err(Error::UnsupportedOption {
-                keyword: option.get(..end).unwrap_or_default().to_owned(),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// Keywords that cannot be honoured yet: ignoring them would dial wrongly, skip a revocation or
-/// leave out a credential.
-const REFUSED: &[(&str, &str)] = &[
-    ("proxyjump", "ProxyJump"),
-    ("proxycommand", "ProxyCommand"),
-    ("proxyusefdpass", "ProxyUseFdpass"),
-    ("knownhostscommand", "KnownHostsCommand"),
-    ("certificatefile", "CertificateFile"),
-    ("bindinterface", "BindInterface"),
-];
-
-/// Keywords that are ignored, and named if the login fails, with the method that they serve.
-const IGNORED: &[(&str, &str, Option<&str>)] = &[
-    (
-        "gssapiauthentication",
-        "GSSAPIAuthentication",
-        Some("gssapi-with-mic"),
-    ),
-    (
-        "hostbasedauthentication",
-        "HostbasedAuthentication",
-        Some("hostbased"),
-    ),
-    ("pkcs11provider", "PKCS11Provider", None),
-    ("securitykeyprovider", "SecurityKeyProvider", None),
-];
 
 async fn local_host_name(answer: &Answer) -> String {
     let files = answer
@@ -392,7 +318,9 @@ impl<'a> Settings<'a> {
         for file in configured.iter().filter(|file| **file != "none") {
             files.push(self.tokens.expand("IdentityFile", file, self.env)?.into());
         }
-        if files.is_empty() && configured.is_empty() {
+        // As for ssh: a file behind `-i` that is not there takes no other's place.
+        let is_there = |file: &PathBuf| file.exists() || public_half(file).exists();
+        if !files.iter().any(is_there) && configured.is_empty() {
             let defaults = ["id_ed25519", "id_ecdsa", "id_rsa"];
             let home = &self.tokens.home;
             files.extend(defaults.map(|name| PathBuf::from(format!("{home}/.ssh/{name}"))));
@@ -478,6 +406,13 @@ impl<'a> Settings<'a> {
         let value = self.set.first(&keyword.to_ascii_lowercase())?.to_owned();
         Some(value.split(',').map(str::to_owned).collect())
     }
+}
+
+/// The file that holds the public half of a key.
+fn public_half(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".pub");
+    name.into()
 }
 
 fn number<T: std::str::FromStr>(keyword: &'static str, value: &str) -> Result<T, Error> {

@@ -43,7 +43,7 @@ async fn check(cases: &[(&str, &[&str], Field, &str)]) {
     }
 }
 
-fn names<T: AsRef<std::path::Path>>(files: &[T]) -> String {
+fn names<T: AsRef<Path>>(files: &[T]) -> String {
     let shown: Vec<String> = files
         .iter()
         .map(|file| file.as_ref().display().to_string())
@@ -326,19 +326,19 @@ async fn what_cannot_be_honoured_is_refused() {
             "",
             &["ForwardAgent=yes"],
             any,
-            "error: `-o ForwardAgent` is not supported",
+            "error: `-o ForwardAgent=yes` names no keyword that is supported",
         ),
         (
             "",
             &["ProxyCommand=x"],
             any,
-            "error: `-o ProxyCommand` is not supported",
+            "error: `-o ProxyCommand=x` names no keyword that is supported",
         ),
         (
             "",
             &["Port=1\nProxyCommand=x"],
             any,
-            "error: `-o Port` is not supported",
+            "error: `-o Port=1\nProxyCommand=x` names no keyword that is supported",
         ),
     ])
     .await;
@@ -362,14 +362,74 @@ async fn without_ssh_only_an_absent_configuration_is_fine() {
     let host = resolve(&target, &options).await.unwrap();
     assert_eq!(host.identity(), ("dev", "web", 1));
     assert_eq!(names(&host.host_key.user_files), format!("{}/k|/x", home()));
-    assert_eq!(names(&host.login.key_files), "/i");
+    let there = tempfile::NamedTempFile::new().unwrap();
     let with_file = RemoteOptions {
-        ssh_config: Some("/some/file".into()),
+        ssh_config: Some(there.path().into()),
         env: without_program(),
         ..RemoteOptions::default()
     };
     let refused = resolve(&target, &with_file).await.unwrap_err();
     assert!(matches!(refused, Error::NoSshProgram { .. }));
+}
+
+#[tokio::test]
+async fn a_key_file_that_is_not_there_takes_no_others_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = dir.path().join("key");
+    let keys = |file: &Path| {
+        let options = RemoteOptions {
+            ssh_config: Some("none".into()),
+            identities: vec![file.to_owned()],
+            env: without_program(),
+            ..RemoteOptions::default()
+        };
+        async move {
+            let target = Target::parse("web").unwrap();
+            let host = resolve(&target, &options).await.unwrap();
+            names(&host.login.key_files)
+        }
+    };
+    let defaults = ["id_ed25519", "id_ecdsa", "id_rsa"].map(|it| format!("{}/.ssh/{it}", home()));
+    let both = format!("{}|{}", key.display(), defaults.join("|"));
+    assert_eq!(keys(&key).await, both);
+    fs::write(dir.path().join("key.pub"), "").unwrap();
+    assert_eq!(keys(&key).await, key.display().to_string());
+    fs::write(&key, "").unwrap();
+    assert_eq!(keys(&key).await, key.display().to_string());
+}
+
+#[tokio::test]
+async fn a_mistyped_option_names_the_one_that_was_meant() {
+    let hints = |option: &str| {
+        let error = check_options(&[option.to_owned()]).unwrap_err();
+        assert_eq!(error.class(), super::super::error::ExitClass::Usage);
+        error.hints().join("\n")
+    };
+    assert_eq!(hints("Portt=1"), "did you mean `-o Port=…`?");
+    assert_eq!(hints("hostnam x"), "did you mean `-o HostName=…`?");
+    let all = hints("ForwardAgent=yes");
+    assert!(all.starts_with("supported are `AddressFamily`"), "{all}");
+    assert!(check_options(&["PORT=1".to_owned()]).is_ok());
+}
+
+#[tokio::test]
+async fn a_configuration_that_is_not_there_is_told_before_ssh_is_asked() {
+    for (file, reason) in [("/nonexistent", "No such file"), ("/", "is a directory")] {
+        let options = RemoteOptions {
+            ssh_config: Some(file.into()),
+            env: path_env(),
+            ..RemoteOptions::default()
+        };
+        let target = Target::parse("web").unwrap();
+        let error = resolve(&target, &options).await.unwrap_err();
+        let words = format!("the SSH configuration `{file}` cannot be read");
+        assert_eq!(error.to_string(), words);
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.contains(reason), "{source}");
+        assert!(error.hints()[0].contains("-F none"));
+    }
+    let bad = resolved("", &["Port=abc"]).await.unwrap_err();
+    assert_eq!(bad.hints(), ["correct what stands behind `-o`"]);
 }
 
 #[tokio::test]

@@ -4,6 +4,9 @@ use std::{fmt, io, path::PathBuf};
 
 use super::{known_hosts::KnownLine, options::TargetError};
 
+/// Characters of a list of names that a message shows.
+const MOST_NAMES: usize = 1_000;
+
 /// Class of an error: which exit code it leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitClass {
@@ -93,10 +96,21 @@ pub enum Error {
         value: String,
     },
     /// A keyword after `-o` that is not supported.
-    #[error("`-o {keyword}` is not supported")]
+    #[error("`-o {given}` names no keyword that is supported")]
     UnsupportedOption {
-        /// Keyword.
-        keyword: String,
+        /// What stands behind `-o`.
+        given: String,
+        /// A supported keyword that looks like it.
+        nearest: Option<&'static str>,
+    },
+    /// The file behind `-F` is not there or may not be read.
+    #[error("the SSH configuration `{}` cannot be read", file.display())]
+    ConfigurationUnreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
     },
     /// ssh refused its configuration.
     #[error("ssh cannot read its configuration: {message}")]
@@ -194,7 +208,7 @@ pub enum Error {
         seconds: u64,
     },
     /// The server speaks no algorithm of ours.
-    #[error("no common {kind}: we offer {ours}; the server offers {theirs}", ours = ours.join(","), theirs = theirs.join(","))]
+    #[error("no common {kind}: we offer {ours}; the server offers {theirs}", ours = names(ours), theirs = names(theirs))]
     NoCommonAlgorithm {
         /// Keyword of the list.
         kind: &'static str,
@@ -338,6 +352,16 @@ pub enum Error {
     Far(#[from] super::far_error::FarError),
 }
 
+/// Names of a server's list, which may be as long as a packet.
+fn names(names: &[String]) -> String {
+    let mut text = names.join(",");
+    if let Some((end, _)) = text.char_indices().nth(MOST_NAMES) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
 fn list(lines: &[KnownLine]) -> String {
     let parts: Vec<String> = lines.iter().map(ToString::to_string).collect();
     parts.join("; ")
@@ -350,6 +374,7 @@ impl Error {
             Self::ConfiguredName { .. }
             | Self::UnsupportedKeyword { .. }
             | Self::UnsupportedOption { .. }
+            | Self::ConfigurationUnreadable { .. }
             | Self::ConfigurationRefused { .. }
             | Self::ConfigurationTimeout
             | Self::ConfigurationProgram { .. }

@@ -18,6 +18,9 @@ pub enum SftpError {
     /// Any other refusal, with the server's words.
     #[error("refused by the server: {0}")]
     Refused(String),
+    /// A file that was named as a log begins with something else.
+    #[error("it does not begin with an envelope")]
+    NoLog,
     /// The channel or the connection ended.
     #[error("the SFTP channel ended")]
     Ended,

@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashSet,
+    io::ErrorKind::UnexpectedEof,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -20,6 +21,9 @@ const MAX_INCOMING: usize = 256;
 
 /// Banner text that is kept for showing (remote.md 5.3).
 const MAX_BANNER_BYTES: usize = 8 * 1024;
+
+/// Characters of a server's last words that are kept.
+const MAX_GOODBYE: usize = 500;
 
 /// Why a connection ended, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,6 +196,22 @@ async fn refuse(reply: ChannelOpenHandle) -> Result<(), Error> {
     Ok(())
 }
 
+/// Kinds of channels that a server may not open, each with what it would tell of the channel. The
+/// library accepts every kind that is not refused here (remote.md 14.4).
+macro_rules! refused {
+    ($($name:ident($($detail:ty),*);)*) => {$(
+        async fn $name(
+            &mut self,
+            _channel: Channel<Msg>,
+            $(_: $detail,)*
+            reply: ChannelOpenHandle,
+            _session: &mut Session,
+        ) -> Result<(), Error> {
+            refuse(reply).await
+        }
+    )*};
+}
+
 impl Handler for LinkHandler {
     type Error = Error;
 
@@ -241,28 +261,6 @@ impl Handler for LinkHandler {
         Ok(())
     }
 
-    async fn server_channel_open_forwarded_tcpip(
-        &mut self,
-        _channel: Channel<Msg>,
-        _connected_address: &str,
-        _connected_port: u32,
-        _originator_address: &str,
-        _originator_port: u32,
-        reply: ChannelOpenHandle,
-        _session: &mut Session,
-    ) -> Result<(), Error> {
-        refuse(reply).await
-    }
-
-    async fn server_channel_open_agent_forward(
-        &mut self,
-        _channel: Channel<Msg>,
-        reply: ChannelOpenHandle,
-        _session: &mut Session,
-    ) -> Result<(), Error> {
-        refuse(reply).await
-    }
-
     async fn should_accept_unknown_server_channel(
         &mut self,
         _id: ChannelId,
@@ -271,47 +269,13 @@ impl Handler for LinkHandler {
         false
     }
 
-    async fn server_channel_open_session(
-        &mut self,
-        _channel: Channel<Msg>,
-        reply: ChannelOpenHandle,
-        _session: &mut Session,
-    ) -> Result<(), Error> {
-        refuse(reply).await
-    }
-
-    async fn server_channel_open_direct_tcpip(
-        &mut self,
-        _channel: Channel<Msg>,
-        _host_to_connect: &str,
-        _port_to_connect: u32,
-        _originator_address: &str,
-        _originator_port: u32,
-        reply: ChannelOpenHandle,
-        _session: &mut Session,
-    ) -> Result<(), Error> {
-        refuse(reply).await
-    }
-
-    async fn server_channel_open_direct_streamlocal(
-        &mut self,
-        _channel: Channel<Msg>,
-        _socket_path: &str,
-        reply: ChannelOpenHandle,
-        _session: &mut Session,
-    ) -> Result<(), Error> {
-        refuse(reply).await
-    }
-
-    async fn server_channel_open_x11(
-        &mut self,
-        _channel: Channel<Msg>,
-        _originator_address: &str,
-        _originator_port: u32,
-        reply: ChannelOpenHandle,
-        _session: &mut Session,
-    ) -> Result<(), Error> {
-        refuse(reply).await
+    refused! {
+        server_channel_open_session();
+        server_channel_open_forwarded_tcpip(&str, u32, &str, u32);
+        server_channel_open_direct_tcpip(&str, u32, &str, u32);
+        server_channel_open_direct_streamlocal(&str);
+        server_channel_open_agent_forward();
+        server_channel_open_x11(&str, u32);
     }
 
     async fn openssh_ext_host_keys_announced(
@@ -325,15 +289,17 @@ impl Handler for LinkHandler {
     async fn disconnected(&mut self, reason: DisconnectReason<Error>) -> Result<(), Error> {
         match reason {
             DisconnectReason::ReceivedDisconnect(info) => {
-                let reason = CloseReason::Disconnected {
-                    message: info.message,
-                };
+                let message = info.message.chars().take(MAX_GOODBYE).collect();
+                let reason = CloseReason::Disconnected { message };
                 self.closed.send_replace(Some(reason));
                 Ok(())
             }
             DisconnectReason::Error(error) => {
                 let reason = match &error {
                     Error::Ssh(russh::Error::KeepaliveTimeout) => CloseReason::Silent,
+                    Error::Ssh(russh::Error::IO(error)) if error.kind() == UnexpectedEof => {
+                        CloseReason::Broken("the connection was closed without a word".to_owned())
+                    }
                     Error::Ssh(source) => CloseReason::Broken(source.to_string()),
                     other => CloseReason::Broken(other.to_string()),
                 };

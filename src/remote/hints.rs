@@ -2,6 +2,7 @@
 
 use super::{
     error::{Error, LoginReport, Unconfirmed},
+    keywords::USABLE_OPTIONS,
     known_hosts::KnownLine,
 };
 
@@ -14,6 +15,34 @@ pub(super) fn hints(error: &Error) -> Vec<String> {
         Error::UnsupportedKeyword { keyword, .. } => vec![format!(
             "a configuration without `{keyword}` for this host: `-F FILE`, or `-F none` for none"
         )],
+        Error::UnsupportedOption {
+            nearest: Some(name),
+            ..
+        } => vec![format!("did you mean `-o {name}=…`?")],
+        Error::UnsupportedOption { nearest: None, .. } => {
+            let names: Vec<String> = USABLE_OPTIONS.iter().map(|it| format!("`{it}`")).collect();
+            vec![format!("supported are {}", names.join(", "))]
+        }
+        Error::ConfigurationUnreadable { .. } => vec![
+            "correct the path behind `-F`; without `-F` ssh's own files are read, with `-F none` none"
+                .to_owned(),
+        ],
+        Error::ConfigurationRefused { message } if message.starts_with("command-line") => {
+            vec!["correct what stands behind `-o`".to_owned()]
+        }
+        Error::ConfigurationRefused { .. } => vec![
+            "correct it: `ssh -G HOST` must print the settings; `-F none` reads no file".to_owned(),
+        ],
+        Error::ConfigurationTimeout => {
+            vec!["`ssh -G HOST` shows what takes so long, a `Match exec` perhaps".to_owned()]
+        }
+        Error::BadValue { keyword, .. } => {
+            vec![format!("correct `{keyword}` in the SSH configuration or behind `-o`")]
+        }
+        Error::KnownHostsUnreadable { .. } => vec![
+            "correct its permissions, or name another one with `-o UserKnownHostsFile=FILE`"
+                .to_owned(),
+        ],
         Error::NoSshProgram { .. } => {
             vec!["install ssh, or pass `-F none` to use no configuration file".to_owned()]
         }
@@ -67,7 +96,10 @@ fn unknown_key(fingerprint: &str, why: Unconfirmed) -> Vec<String> {
             "`StrictHostKeyChecking yes` accepts no new key: add it to the known hosts first"
                 .to_owned(),
         ],
-        Unconfirmed::Declined => Vec::new(),
+        Unconfirmed::Declined => vec![
+            "nothing was recorded: compare the fingerprint with the host's owner, then answer `yes`"
+                .to_owned(),
+        ],
     }
 }
 
@@ -82,7 +114,7 @@ fn changed_key(name: &str, conflicts: &[KnownLine]) -> Vec<String> {
         .map(|file| {
             format!(
                 "only after checking the new fingerprint with the host's owner: \
-                 ssh-keygen -R '{name}' -f '{file}'"
+                 `ssh-keygen -R '{name}' -f '{file}'`"
             )
         })
         .collect()

@@ -17,10 +17,12 @@ use super::{
     logs::Logs,
     memory::LinkMemory,
     options::{ModeChoice, RemoteOptions},
+    probe::random_name,
     prompt::Prompter,
     prompts::{Asked, FeedPrompter, PromptDesk, prompts},
     reconnect::{Next, Schedule},
     resolved::Resolved,
+    sleep::rest,
     teller::Teller,
     watch::{stopped, watch},
 };
@@ -54,6 +56,8 @@ pub(super) struct Host {
     pub(super) intake: Intake,
     pub(super) requests: mpsc::Receiver<FeedRequest>,
     pub(super) stop: signal::Receiver<bool>,
+    /// Mark of this run in `hub.owner`: an own socket of a lost connection is known by it.
+    pub(super) mark: Arc<str>,
     memory: Arc<LinkMemory>,
     reconnecting: Arc<FeedPrompter>,
     desk: PromptDesk,
@@ -97,6 +101,7 @@ impl Host {
             intake: Intake::new(logs),
             requests,
             stop: run.stop.clone(),
+            mark: random_name(16).into(),
             memory: Arc::default(),
             reconnecting,
             desk,
@@ -292,19 +297,15 @@ impl Host {
         error.is_retryable() || (was_cut && self.was_connected)
     }
 
-    /// Waits before the next try: for the pause, or until the user asks for it.
+    /// Waits before the next try: for the pause, until the user asks for it, or until the machine
+    /// wakes from sleep.
     async fn wait(&mut self, pause: Option<Duration>) -> Wait {
         if self.teller.flush().await.is_err() {
             return Wait::Over;
         }
         let until = pause.map(|pause| tokio::time::Instant::now() + pause);
+        let clock = self.clock;
         loop {
-            let pause = async {
-                match until {
-                    Some(until) => tokio::time::sleep_until(until).await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 biased;
                 () = stopped(&mut self.stop) => return Wait::Over,
@@ -313,7 +314,7 @@ impl Host {
                     FeedRequest::Disconnect(_) => return Wait::Over,
                     other => self.without_link(other),
                 },
-                () = pause => return Wait::Now,
+                () = rest(until, || clock.reading()) => return Wait::Now,
             }
             if self.teller.flush().await.is_err() {
                 return Wait::Over;

@@ -191,7 +191,7 @@ impl<'a, P: Prompter> Judge<'a, P> {
                 }
                 _ => {}
             }
-            prompt = String::from("Type yes, once, no, or the fingerprint: ");
+            prompt = asked_again(answer.trim());
         }
         Err(self.unknown(offered, Unconfirmed::Declined))
     }
@@ -254,6 +254,15 @@ impl<'a, P: Prompter> Judge<'a, P> {
         };
         self.prompter.tell(&self.host.name, &line);
     }
+}
+
+/// The question after an answer that is none. There is no default answer, and no short one.
+fn asked_again(answer: &str) -> String {
+    let short = match answer {
+        "y" | "Y" => "`y` is not enough: the whole word counts.\n",
+        _ => "",
+    };
+    format!("{short}Please type yes (recorded), once (this run only), no, or the fingerprint: ")
 }
 
 fn revocation_list(host: &Resolved) -> Result<Option<(PathBuf, Vec<u8>)>, Error> {

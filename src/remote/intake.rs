@@ -7,13 +7,16 @@ use std::{
     time::Duration,
 };
 
-use serde::Deserialize;
-
-use super::{logs::Logs, names::stem, teller::Teller};
+use super::{
+    elsewhere::{is_run_of, named_log},
+    logs::Logs,
+    names::stem,
+    teller::Teller,
+};
 use crate::{
     base::{ByteCount, Timestamp},
     feed::{FeedEvent, LogState, Merge, MergeEvent, MergeLimits, Origin, SessionNews},
-    record::{Direction, Envelope, Line, Liveness, Payload, Place, ReadEvent, SessionKey},
+    record::{Line, Liveness, Place, ReadEvent, SessionKey, is_end_record},
 };
 
 /// Merge, logs and what connects them.
@@ -27,7 +30,7 @@ pub(super) struct Intake {
     homeless: HashMap<SessionKey, u64>,
     /// Logs whose present size has to be asked for, because the merge misses something of them.
     pub(super) ask_size: HashSet<Arc<str>>,
-    /// Sessions that come only through the socket.
+    /// Sessions that come only through the socket, as far as they were told.
     live_only: HashSet<SessionKey>,
     /// When a live line of a log's session came last.
     last_live: HashMap<Arc<str>, Timestamp>,
@@ -35,9 +38,12 @@ pub(super) struct Intake {
     next_listing: u64,
     pub(super) damaged: u64,
     pub(super) frames: u64,
+    /// User id that we have on the host, once it is known.
+    pub(super) user: Option<u32>,
 }
 
-/// Sessions whose last live line is remembered.
+/// Sessions of which one thing is remembered: the last live line, that a log is looked for, that
+/// there is none. A host can name sessions without end.
 const REMEMBERED: usize = 4_096;
 
 impl Intake {
@@ -53,6 +59,7 @@ impl Intake {
             next_listing: 0,
             damaged: 0,
             frames: 0,
+            user: None,
         }
     }
 
@@ -100,8 +107,14 @@ impl Intake {
         };
         log.read += bytes;
         let path = Arc::clone(&log.path);
+        let only = log.only.clone();
         for event in events {
             match event {
+                // A log outside the directory may hold sessions that have logs of their own.
+                ReadEvent::Line { line, .. }
+                    if only
+                        .as_ref()
+                        .is_some_and(|only| !is_run_of(&line.envelope.session_id, only)) => {}
                 ReadEvent::Line { line, offset } => {
                     let place = Place {
                         log: Arc::clone(&path),
@@ -127,7 +140,7 @@ impl Intake {
             self.first_of(name, &session, now);
         }
         if let Some(log) = self.logs.get_mut(name) {
-            log.ended = is_end(&line.envelope);
+            log.ended = is_end_record(&line.envelope);
         }
         self.merge
             .offer(&key, line, Some(place), Origin::Log, now, &mut self.out);
@@ -141,7 +154,7 @@ impl Intake {
         self.homeless.remove(&key);
         self.log_state(&key, LogState::Reading, now);
         let named = self.logs.key(&stem(name).into());
-        if *named.id != **session {
+        if !self.logs.is_named(name) && *named.id != **session {
             self.log_state(&named, LogState::Absent, now);
         }
     }
@@ -155,10 +168,14 @@ impl Intake {
         if let Some(stamped) = line.envelope.ts {
             teller.bound_clock_offset(stamped, arrived);
         }
+        self.look_elsewhere(&line, arrived);
         let mut place = None;
         if let Some(name) = self.logs.log_of(&session) {
             self.logs.load(&name);
             self.take_queued(arrived);
+            if self.logs.is_awaited(&name) {
+                self.begins(&name, arrived);
+            }
             if let Some(log) = self.logs.get_mut(&name) {
                 let offset = log
                     .follower
@@ -170,14 +187,12 @@ impl Intake {
                     length: u32::try_from(line.bytes.len()).unwrap_or(u32::MAX),
                 });
                 if log.loaded {
-                    log.ended = is_end(&line.envelope);
+                    log.ended = is_end_record(&line.envelope);
                 }
             }
         }
-        if let Some(name) = self.logs.log_of(&session)
-            && let Some(log) = self.logs.get_mut(&name)
-        {
-            log.unseen_growth = None;
+        if let Some(name) = self.logs.log_of(&session) {
+            self.logs.settle_doubt(&name);
         }
         if self.last_live.len() < REMEMBERED || self.last_live.contains_key(&session) {
             self.last_live.insert(Arc::clone(&session), arrived);
@@ -185,6 +200,39 @@ impl Intake {
         let key = self.logs.key(&session);
         self.merge
             .offer(&key, line, place, Origin::Socket, arrived, &mut self.out);
+    }
+
+    /// A start record may name a log that no listing shows: it is asked what it is, and read before
+    /// the live lines of its session go on.
+    fn look_elsewhere(&mut self, line: &Line, now: Timestamp) {
+        let session = &line.envelope.session_id;
+        let Some(path) = named_log(&line.envelope) else {
+            return;
+        };
+        if let Some(name) = self.logs.name_elsewhere(session, &path) {
+            let key = self.logs.key(session);
+            self.live_only.remove(&key);
+            self.homeless.remove(&key);
+            self.log_state(&key, LogState::Reading, now);
+            self.ask_size.insert(name);
+        }
+    }
+
+    /// What a start record named is not, or no more, a log that may be read.
+    pub(super) fn bar(&mut self, name: &Arc<str>, now: Timestamp, teller: &mut Teller) {
+        let was_there = self.logs.get(name).is_some_and(|log| !log.removed);
+        let keys = self.keys_of(name);
+        self.ask_size.remove(name);
+        if self.logs.bar(name) {
+            for key in keys {
+                self.has_no_log(key, now, teller);
+            }
+        } else if was_there {
+            for key in keys {
+                self.log_state(&key, LogState::Absent, now);
+                teller.push(FeedEvent::LogRemoved { key });
+            }
+        }
     }
 
     /// Lines of a session were dropped on the way: its log has them.
@@ -204,16 +252,34 @@ impl Intake {
             .copied()
     }
 
-    /// Tells the merge that logs which were queued are being read.
+    /// Tells the merge that logs which were queued are being read. One of which nothing came yet is
+    /// told when its reading begins: a directory may hold far more than the merge keeps in mind.
     pub(super) fn take_queued(&mut self, now: Timestamp) {
         for name in self.logs.take_new() {
-            for key in self.keys_of(&name) {
-                self.log_state(&key, LogState::Reading, now);
+            if self.logs.get(&name).is_some_and(|log| log.announced) {
+                self.is_read(&name, now);
             }
         }
         // After a lost link the merge waits for every log to be looked at again.
         for name in self.logs.take_whole() {
             self.read_to_end(&name, now);
+        }
+    }
+
+    /// A log is being read, or soon: what is missing of its sessions may be in it.
+    pub(super) fn is_read(&mut self, name: &Arc<str>, now: Timestamp) {
+        if let Some(log) = self.logs.get_mut(name) {
+            log.announced = true;
+        }
+        for key in self.keys_of(name) {
+            self.log_state(&key, LogState::Reading, now);
+        }
+    }
+
+    /// The reading of a log begins.
+    pub(super) fn begins(&mut self, name: &Arc<str>, now: Timestamp) {
+        if self.logs.get(name).is_some_and(|log| !log.announced) {
+            self.is_read(name, now);
         }
     }
 
@@ -309,20 +375,24 @@ impl Intake {
     fn need_log(&mut self, key: &SessionKey, now: Timestamp) {
         match self.logs.log_of(&key.id) {
             Some(name) => {
-                if !self.logs.check_now(&name) {
+                if self.logs.check_now(&name) {
+                    self.begins(&name, now);
+                } else {
                     self.ask_size.insert(name);
                 }
                 self.take_queued(now);
             }
-            None => {
+            None if self.homeless.len() < REMEMBERED => {
                 self.homeless.insert(key.clone(), self.next_listing + 1);
             }
+            None => self.log_state(key, LogState::Absent, now),
         }
     }
 
     /// The sizes of these logs are known now: where nothing has to be read, the merge is told so.
     pub(super) fn sized(&mut self, name: &Arc<str>, now: Timestamp) {
         if self.logs.check_now(name) {
+            self.begins(name, now);
             self.take_queued(now);
         } else {
             self.read_to_end(name, now);
@@ -345,35 +415,64 @@ impl Intake {
                 self.need_log(&key, now);
                 continue;
             }
-            self.log_state(&key, LogState::Absent, now);
-            if self.live_only.insert(key.clone()) {
-                teller.push(FeedEvent::Session(SessionNews {
-                    key,
-                    log: None,
-                    size: ByteCount(0),
-                    modified: None,
-                    loaded: true,
-                    liveness: Liveness::Recording,
-                    damaged: 0,
-                }));
-            }
+            self.has_no_log(key, now, teller);
+        }
+    }
+
+    /// A session comes only through the socket: its gaps stay (remote.md 9.4.7).
+    fn has_no_log(&mut self, key: SessionKey, now: Timestamp, teller: &mut Teller) {
+        self.log_state(&key, LogState::Absent, now);
+        if self.live_only.len() < REMEMBERED && self.live_only.insert(key.clone()) {
+            teller.push(FeedEvent::Session(SessionNews {
+                key,
+                log: None,
+                size: ByteCount(0),
+                modified: None,
+                loaded: true,
+                liveness: Liveness::Recording,
+                damaged: 0,
+            }));
         }
     }
 }
 
-/// True for the record that ends a run (log-format 8.2).
-fn is_end(envelope: &Envelope) -> bool {
-    #[derive(Deserialize)]
-    struct Event<'a> {
-        #[serde(borrow)]
-        event: std::borrow::Cow<'a, str>,
-    }
-    if envelope.direction != Direction::Meta {
-        return false;
-    }
-    match &envelope.payload {
-        Payload::Raw(raw) => serde_json::from_slice::<Event<'_>>(raw.bytes())
-            .is_ok_and(|record| record.event == "end"),
-        _ => false,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        feed::channel,
+        record::HostName,
+        remote::listing::{FarListing, FarLog},
+    };
+
+    #[test]
+    fn a_full_directory_is_told_to_the_merge_as_it_is_read() {
+        let host = HostName("h".into());
+        let mut intake = Intake::new(Logs::new(host.clone(), None, Vec::new()));
+        intake.logs.set_directory("/s/sessions");
+        let (feed, _receiver) = channel();
+        let mut teller = Teller::new(feed, host, String::new());
+        let now = Timestamp::default();
+        let logs = (0..100_000).map(|number| FarLog {
+            name: format!("{number}.jsonl").into(),
+            size: 9,
+            modified: 1,
+        });
+        let listing = FarListing {
+            logs: logs.collect(),
+            ..FarListing::default()
+        };
+        let number = intake.begin_listing();
+        intake.logs.listed(&listing, now);
+        intake.listed(number, now, &mut teller);
+        assert!(intake.out.is_empty(), "{} at once", intake.out.len());
+        // What is missing of a log that is being read is not concluded from.
+        let reading = intake.logs.start().unwrap();
+        intake.begins(&reading.name, now);
+        assert!(
+            matches!(&*intake.out, [MergeEvent::Pending { pending: true, key }] if *key.id == *"0"),
+            "{:?}",
+            intake.out
+        );
     }
 }

@@ -9,25 +9,23 @@ use tokio::sync::mpsc;
 
 use super::{
     attach::Attached,
+    body::read_body,
     far_error::SftpError,
     link::Connected,
     listing::{self, FarListing, FarLog},
-    logs::Reading,
-    names::is_log_name,
+    logs::{LogPath, Reading},
     range::RangeReader,
-    sftp::{Attributes, Kind, Sftp, answers},
+    sftp::{Attributes, Kind, Open, Sftp, answers},
 };
 use crate::{
     feed::{FollowStep, Follower, Pushed},
-    record::{Decoder, Place, ReadEvent, Seq, SessionKey},
+    record::{Place, ReadEvent, Seq, SessionKey},
 };
 
 /// Reports that wait for the host's task: with a read of 255 KiB each some four megabytes.
 pub(super) const REPORTS: usize = 16;
 /// A turn of a large log.
 const TURN: u64 = 8 << 20;
-/// Longest body that is read back (log-format 13: a line).
-const LONGEST_BODY: u64 = 128 << 20;
 /// Sizes that are asked for at the same time.
 const SIZES_AT_ONCE: usize = 32;
 
@@ -104,10 +102,17 @@ pub(super) async fn read_log(sftp: Arc<Sftp>, reading: Reading, reports: Reports
         path,
         mut follower,
         in_turns,
+        begins_with_envelope,
         small,
     } = reading;
-    let path = path.to_string_lossy();
-    let outcome = follow(&sftp, &path, &name, &mut follower, in_turns, &reports).await;
+    let task = Task {
+        sftp: &sftp,
+        name: &name,
+        in_turns,
+        begins_with_envelope,
+        reports: &reports,
+    };
+    let outcome = task.follow(&path.to_string_lossy(), &mut follower).await;
     reports
         .tell(Report::Read {
             name,
@@ -118,54 +123,62 @@ pub(super) async fn read_log(sftp: Arc<Sftp>, reading: Reading, reports: Reports
         .await;
 }
 
-async fn follow(
-    sftp: &Arc<Sftp>,
-    path: &str,
-    name: &Arc<str>,
-    follower: &mut Follower,
+/// What reading a log needs beside its follower.
+struct Task<'a> {
+    sftp: &'a Arc<Sftp>,
+    name: &'a Arc<str>,
     in_turns: bool,
-    reports: &Reports,
-) -> Result<Stop, SftpError> {
-    let file = sftp.open_file(path).await?;
-    let outcome = follow_open(sftp, &file, name, follower, in_turns, reports).await;
-    sftp.close_soon(&file);
-    outcome
+    begins_with_envelope: bool,
+    reports: &'a Reports,
 }
 
-async fn follow_open(
-    sftp: &Arc<Sftp>,
-    file: &super::sftp::Open,
-    name: &Arc<str>,
-    follower: &mut Follower,
-    in_turns: bool,
-    reports: &Reports,
-) -> Result<Stop, SftpError> {
-    loop {
-        let FollowStep::Read { offset, length } = follower.step() else {
-            return Ok(Stop::End);
-        };
-        let length = if in_turns { length.min(TURN) } else { length };
-        let mut range = RangeReader::new(sftp, file, offset, offset + length);
-        let mut replaced = false;
-        while let Some(bytes) = range.next().await? {
-            let mut events = Vec::new();
-            let pushed = follower.push(&bytes, &mut |event| events.push(event));
-            let report = Report::Lines {
-                name: Arc::clone(name),
-                events,
-                bytes: bytes.len() as u64,
+impl Task<'_> {
+    async fn follow(&self, path: &str, follower: &mut Follower) -> Result<Stop, SftpError> {
+        let file = self.sftp.open_file(path).await?;
+        let outcome = self.follow_open(&file, follower).await;
+        self.sftp.close_soon(&file);
+        outcome
+    }
+
+    async fn follow_open(&self, file: &Open, follower: &mut Follower) -> Result<Stop, SftpError> {
+        let mut must_begin = self.begins_with_envelope;
+        loop {
+            let FollowStep::Read { offset, length } = follower.step() else {
+                return Ok(Stop::End);
             };
-            reports.tell(report).await;
-            if pushed == Pushed::Replaced {
-                replaced = true;
-                break;
+            let length = if self.in_turns {
+                length.min(TURN)
+            } else {
+                length
+            };
+            let mut range = RangeReader::new(self.sftp, file, offset, offset + length);
+            let mut replaced = false;
+            while let Some(bytes) = range.next().await? {
+                let mut events = Vec::new();
+                let pushed = follower.push(&bytes, &mut |event| events.push(event));
+                if must_begin && let Some(first) = events.first() {
+                    if matches!(first, ReadEvent::Damage(_)) {
+                        return Err(SftpError::NoLog);
+                    }
+                    must_begin = false;
+                }
+                let report = Report::Lines {
+                    name: Arc::clone(self.name),
+                    events,
+                    bytes: bytes.len() as u64,
+                };
+                self.reports.tell(report).await;
+                if pushed == Pushed::Replaced {
+                    replaced = true;
+                    break;
+                }
             }
-        }
-        if !replaced && range.position() < offset + length {
-            return Ok(Stop::Short);
-        }
-        if in_turns {
-            return Ok(Stop::Turn);
+            if !replaced && range.position() < offset + length {
+                return Ok(Stop::Short);
+            }
+            if self.in_turns {
+                return Ok(Stop::Turn);
+            }
         }
     }
 }
@@ -177,28 +190,20 @@ pub(super) async fn list(sftp: Arc<Sftp>, sessions: Arc<str>, number: u64, repor
 }
 
 /// Asks for the sizes of single logs.
-pub(super) async fn sizes(
-    sftp: Arc<Sftp>,
-    sessions: Arc<str>,
-    names: Vec<Arc<str>>,
-    reports: Reports,
-) {
-    let answers = ask_sizes(&sftp, &sessions, names).await;
+pub(super) async fn sizes(sftp: Arc<Sftp>, logs: Vec<(Arc<str>, LogPath)>, reports: Reports) {
+    let answers = ask_sizes(&sftp, logs).await;
     reports.tell(Report::Sizes(answers)).await;
 }
 
-async fn ask_sizes(sftp: &Sftp, sessions: &str, names: Vec<Arc<str>>) -> Result<Sizes, SftpError> {
-    let mut names = names.into_iter();
+async fn ask_sizes(sftp: &Sftp, logs: Vec<(Arc<str>, LogPath)>) -> Result<Sizes, SftpError> {
+    let mut logs = logs.into_iter();
     let mut running = FuturesUnordered::new();
     let mut found = Vec::new();
     loop {
         while running.len() < SIZES_AT_ONCE
-            && let Some(name) = names.next()
+            && let Some((name, path)) = logs.next()
         {
-            running.push(async move {
-                let path = format!("{sessions}/{name}");
-                (sftp.lstat(&path).await, name)
-            });
+            running.push(async move { (sftp.lstat(&path.to_string_lossy()).await, name) });
         }
         let Some((answer, name)) = running.next().await else {
             return Ok(found);
@@ -221,7 +226,7 @@ pub(super) async fn ping(link: Arc<Connected>, limit: Duration, reports: Reports
     reports.tell(Report::Pinged(trip)).await;
 }
 
-/// Reads a body back: at its place, else anywhere in its log.
+/// Reads a body back.
 pub(super) async fn body(
     sftp: Arc<Sftp>,
     key: SessionKey,
@@ -231,89 +236,6 @@ pub(super) async fn body(
 ) {
     let body = read_body(&sftp, &key, seq, &place).await;
     reports.tell(Report::Body { key, seq, body }).await;
-}
-
-async fn read_body(
-    sftp: &Arc<Sftp>,
-    key: &SessionKey,
-    seq: Seq,
-    place: &Place,
-) -> Result<Bytes, String> {
-    let path = place.log.to_string_lossy();
-    let length = u64::from(place.length);
-    let name = path.rsplit('/').next().unwrap_or_default();
-    if length > LONGEST_BODY || !is_log_name(name) {
-        return Err("the line is too long or lies in no log".to_owned());
-    }
-    let words = |error: SftpError| error.to_string();
-    let file = sftp.open_file(&path).await.map_err(words)?;
-    let read = line_at(sftp, &file, key, seq, place.offset, length).await;
-    let read = match read {
-        Ok(None) => match sftp.lstat(&path).await {
-            Ok(attributes) => search(sftp, &file, attributes.size, key, seq).await,
-            Err(error) => Err(error),
-        },
-        other => other,
-    };
-    sftp.close_soon(&file);
-    read.map_err(words)?
-        .ok_or_else(|| "the log has no such frame any more".to_owned())
-}
-
-/// The line at an offset, if it is the frame that is looked for.
-async fn line_at(
-    sftp: &Arc<Sftp>,
-    file: &super::sftp::Open,
-    key: &SessionKey,
-    seq: Seq,
-    offset: u64,
-    length: u64,
-) -> Result<Option<Bytes>, SftpError> {
-    let mut range = RangeReader::new(sftp, file, offset, offset + length);
-    let mut line = Vec::new();
-    while let Some(bytes) = range.next().await? {
-        line.extend_from_slice(&bytes);
-    }
-    let line = Bytes::from(line);
-    let is_it = Decoder::default()
-        .decode(line.clone())
-        .is_ok_and(|read| read.envelope.seq == seq && is_of(&read.envelope.session_id, key));
-    Ok(is_it.then_some(line))
-}
-
-/// Looks for a frame in a whole log (it was read live, and lies elsewhere than it should).
-async fn search(
-    sftp: &Arc<Sftp>,
-    file: &super::sftp::Open,
-    size: u64,
-    key: &SessionKey,
-    seq: Seq,
-) -> Result<Option<Bytes>, SftpError> {
-    let mut reader = crate::record::LineReader::at(0);
-    let mut range = RangeReader::new(sftp, file, 0, size);
-    let mut found = None;
-    while found.is_none()
-        && let Some(bytes) = range.next().await?
-    {
-        reader.push(&bytes, &mut |event| {
-            if let ReadEvent::Line { line, .. } = event
-                && line.envelope.seq == seq
-                && *line.envelope.session_id == *key.id
-            {
-                found = Some(line.bytes);
-            }
-        });
-    }
-    Ok(found)
-}
-
-/// A later run has a number behind its id that is not in the line.
-fn is_of(id: &str, key: &SessionKey) -> bool {
-    *key.id == *id
-        || key
-            .id
-            .strip_prefix(id)
-            .is_some_and(|rest| rest.starts_with('#'))
 }
 
 /// Starts SFTP anew after the server closed its channel.

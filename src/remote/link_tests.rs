@@ -296,8 +296,9 @@ async fn passwords_are_asked_for_up_to_three_times() {
         script.log(),
         [
             "127.0.0.1 wrote hello\u{1b}[2J".to_owned(),
-            question.clone(),
-            question
+            question,
+            "/The server refused that password. Try again.\nPassword of dev at 127.0.0.1: false"
+                .to_owned(),
         ]
     );
     let script = Script::of(&["a", "b", "c", "right"]);
@@ -321,7 +322,11 @@ async fn questions_of_the_server_are_asked_as_its_own() {
     log_in(&server, &script).await.unwrap();
     let first = "Name\nInstruction\nFirst: /Answer to 127.0.0.1: false";
     let second = "Second: /Answer to 127.0.0.1: true";
-    assert_eq!(script.log(), [first, second, first, second]);
+    let again = first.replace(
+        "/Answer",
+        "/The server refused that answer. Try again.\nAnswer",
+    );
+    assert_eq!(script.log(), [first, second, again.as_str(), second]);
     let error = log_in(&server, &Script::of(&["one"])).await.unwrap_err();
     assert!(matches!(error, Error::PromptNeeded { .. }), "{error:?}");
 }

@@ -14,6 +14,10 @@ use super::{
 
 const KEYBOARD: &str = "keyboard-interactive";
 
+/// What stands before a question that is asked again.
+const REFUSED_PASSWORD: &str = "The server refused that password. Try again.\n";
+const REFUSED_ANSWER: &str = "The server refused that answer. Try again.\n";
+
 /// Questions in one round, bytes of each, and rounds (remote.md 5.3).
 const MAX_QUESTIONS: usize = 16;
 const MAX_QUESTION_BYTES: usize = 1024;
@@ -26,7 +30,7 @@ impl<P: Prompter> Login<'_, P> {
         handle: &mut Handle<LinkHandler>,
     ) -> Result<Step, Error> {
         let mut methods = self.methods.clone();
-        for _ in 0..self.asker.host.login.password_prompts {
+        for attempt in 0..self.asker.host.login.password_prompts {
             if !self.asker.can_ask() {
                 self.needs_answer = true;
                 break;
@@ -34,7 +38,7 @@ impl<P: Prompter> Login<'_, P> {
             let user = self.asker.host.user.clone();
             let work = handle.authenticate_keyboard_interactive_start(user, None);
             let reply = self.step(KEYBOARD, work).await?;
-            match self.answer_all(handle, reply).await? {
+            match self.answer_all(handle, reply, attempt > 0).await? {
                 Step::Refused(left) if left.contains(&MethodKind::KeyboardInteractive) => {
                     methods = left;
                 }
@@ -48,6 +52,7 @@ impl<P: Prompter> Login<'_, P> {
         &mut self,
         handle: &mut Handle<LinkHandler>,
         mut reply: Reply,
+        mut was_refused: bool,
     ) -> Result<Step, Error> {
         for _ in 0..MAX_ROUNDS {
             let (name, instructions, prompts) = match reply {
@@ -68,7 +73,9 @@ impl<P: Prompter> Login<'_, P> {
                     prompts,
                 } => (name, instructions, prompts),
             };
-            let answers = self.answer(&name, &instructions, prompts).await?;
+            let again = if was_refused { REFUSED_ANSWER } else { "" };
+            let answers = self.answer(&name, &instructions, prompts, again).await?;
+            was_refused &= answers.is_empty();
             let work = handle.authenticate_keyboard_interactive_respond(answers);
             reply = self.step(KEYBOARD, work).await?;
         }
@@ -82,6 +89,7 @@ impl<P: Prompter> Login<'_, P> {
         name: &str,
         instructions: &str,
         prompts: Vec<Prompt>,
+        again: &str,
     ) -> Result<Vec<String>, Error> {
         let is_too_much = prompts.len() > MAX_QUESTIONS
             || prompts
@@ -102,7 +110,8 @@ impl<P: Prompter> Login<'_, P> {
             heading.push(prompt);
             let server_text = Some(heading.join("\n"));
             heading.clear();
-            let ours = format!("Answer to {}: ", self.asker.host.name);
+            let again = if answers.is_empty() { again } else { "" };
+            let ours = format!("{again}Answer to {}: ", self.asker.host.name);
             let Some(answer) = self.asker.ask(ours, server_text, *echo).await else {
                 // The library waits for an answer and takes nothing else: this login is over.
                 self.needs_answer = true;
@@ -124,8 +133,9 @@ impl<P: Prompter> Login<'_, P> {
     ) -> Result<Step, Error> {
         let mut methods = self.methods.clone();
         let host = self.asker.host;
-        for _ in 0..host.login.password_prompts {
-            let prompt = format!("Password of {} at {}: ", host.user, host.name);
+        for attempt in 0..host.login.password_prompts {
+            let again = if attempt > 0 { REFUSED_PASSWORD } else { "" };
+            let prompt = format!("{again}Password of {} at {}: ", host.user, host.name);
             let mut answer = None;
             if self.asker.can_ask() {
                 answer = self.asker.ask(prompt, None, false).await;

@@ -1,30 +1,27 @@
-//! What is known of a host's logs: which are chosen, which are read next, what is told of them.
-//! Pure: time comes in as an argument.
+//! What is known of a host's logs: which are there, which are chosen, and what is read of them. What
+//! is told of them is in `log_news`. Pure: time comes in as an argument.
 
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::{HashMap, HashSet},
     sync::Arc,
 };
 
 use super::{
     listing::{FarListing, FarLog},
+    log_news::Told,
     names::{fits, stem},
+    read_queue::ReadQueue,
 };
 use crate::{
-    base::{ByteCount, Timestamp},
-    feed::{Follower, SessionNews},
-    record::{HostName, Liveness, SessionKey},
+    base::Timestamp,
+    feed::Follower,
+    record::{HostName, SessionKey},
 };
 
-/// A log that changed within this time is looked at often, and counts as being recorded.
-const FRESH_SECONDS: i64 = 60;
 /// Logs above this size are read in turns.
 pub(super) const LARGE: u64 = 64 << 20;
-/// Logs up to this size are opened without waiting for each other.
-pub(super) const SMALL: u64 = 1 << 20;
-/// Logs that are read at a time, and small ones.
-const LARGE_AT_ONCE: usize = 4;
-const SMALL_AT_ONCE: usize = 32;
+/// Sessions of one log that are told of by name; the frames of all are shown.
+const SESSIONS_IN_A_LOG: usize = 4_096;
 
 /// Path of a log, as `Place` and `SessionNews` share it.
 pub(super) type LogPath = Arc<std::path::PathBuf>;
@@ -54,26 +51,19 @@ pub(super) struct Log {
     pub(super) ended: bool,
     pub(super) damaged: u64,
     pub(super) removed: bool,
-    /// When growth was noticed that had not come through the socket.
-    pub(super) unseen_growth: Option<Timestamp>,
     /// When it last grew, by our clock.
     pub(super) grew: Option<Timestamp>,
     /// Bytes that were read of it.
     pub(super) read: u64,
+    /// It lies outside the directory: lines of this session alone are taken from it.
+    pub(super) only: Option<Arc<str>>,
+    /// The merge was told that it is read or will be soon.
+    pub(super) announced: bool,
+    /// Its size and kind were told by the host; nothing is concluded before.
+    is_seen: bool,
     /// It could not be read as it is: it is tried again when it changes.
     refused: bool,
-    told: Option<Told>,
-}
-
-/// What was said last of a log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Told {
-    size: u64,
-    modified: i64,
-    loaded: bool,
-    liveness: Liveness,
-    damaged: u64,
-    sessions: usize,
+    pub(super) told: Option<Told>,
 }
 
 /// All logs of one host.
@@ -81,22 +71,24 @@ struct Told {
 pub(super) struct Logs {
     host: HostName,
     sessions_dir: Arc<str>,
-    by_name: HashMap<Arc<str>, Log>,
+    pub(super) by_name: HashMap<Arc<str>, Log>,
     /// Names of the last listing, newest first.
-    order: Vec<Arc<str>>,
-    by_session: HashMap<Arc<str>, Arc<str>>,
+    pub(super) order: Vec<Arc<str>>,
+    /// Names of logs that no listing tells of, and of those that turned out to be none.
+    pub(super) named: Vec<Arc<str>>,
+    pub(super) barred: HashSet<Arc<str>>,
+    pub(super) by_session: HashMap<Arc<str>, Arc<str>>,
     limit: Option<usize>,
     wanted: Vec<String>,
-    skipped: usize,
-    queue: VecDeque<Arc<str>>,
-    queued: BTreeSet<Arc<str>>,
+    pub(super) skipped: usize,
+    pub(super) queue: ReadQueue,
     /// Names that were queued since they were asked for.
     new: Vec<Arc<str>>,
     whole: Vec<Arc<str>>,
-    small_reading: usize,
-    large_reading: usize,
     /// Producers that are connected to our socket, by session.
-    producers: HashMap<Arc<str>, i32>,
+    pub(super) producers: HashMap<Arc<str>, i32>,
+    /// When growth was noticed that had not come through the socket, by log.
+    doubts: HashMap<Arc<str>, Timestamp>,
 }
 
 impl Logs {
@@ -106,17 +98,17 @@ impl Logs {
             sessions_dir: "".into(),
             by_name: HashMap::new(),
             order: Vec::new(),
+            named: Vec::new(),
+            barred: HashSet::new(),
             by_session: HashMap::new(),
             limit,
             wanted,
             skipped: 0,
-            queue: VecDeque::new(),
-            queued: BTreeSet::new(),
+            queue: ReadQueue::default(),
             new: Vec::new(),
             whole: Vec::new(),
-            small_reading: 0,
-            large_reading: 0,
             producers: HashMap::new(),
+            doubts: HashMap::new(),
         }
     }
 
@@ -128,7 +120,11 @@ impl Logs {
         self.sessions_dir = sessions_dir.into();
         self.by_name.clear();
         self.order.clear();
+        self.named.clear();
+        self.barred.clear();
         self.by_session.clear();
+        self.queue.clear();
+        self.doubts.clear();
     }
 
     pub(super) fn key(&self, session: &Arc<str>) -> SessionKey {
@@ -148,13 +144,6 @@ impl Logs {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Log> {
         self.by_name.values()
-    }
-
-    /// Totals: logs there, chosen ones, names that are not opened.
-    pub(super) fn totals(&self) -> (usize, usize, usize) {
-        let there = self.by_name.values().filter(|log| !log.removed);
-        let chosen = there.clone().filter(|log| log.chosen).count();
-        (there.count(), chosen, self.skipped)
     }
 
     /// True when frames of this session are wanted.
@@ -189,7 +178,7 @@ impl Logs {
             .iter()
             .map(|log| Arc::clone(&log.name))
             .collect();
-        let mut seen = BTreeSet::new();
+        let mut seen = HashSet::new();
         for far in &listing.logs {
             seen.insert(Arc::clone(&far.name));
             self.note(far, now);
@@ -197,16 +186,28 @@ impl Logs {
         let gone: Vec<_> = self
             .by_name
             .values()
-            .filter(|log| !log.removed && !seen.contains(&log.name))
+            .filter(|log| !log.removed && log.only.is_none() && !seen.contains(&log.name))
             .map(|log| Arc::clone(&log.name))
             .collect();
         for name in &gone {
-            if let Some(log) = self.by_name.get_mut(name) {
-                log.removed = true;
-            }
+            self.remove(name);
         }
         self.choose();
         gone
+    }
+
+    /// A log went away. What was read of it is remembered; a name alone is not, so that a directory
+    /// whose names change for ever costs no memory.
+    fn remove(&mut self, name: &Arc<str>) {
+        let Some(log) = self.by_name.get_mut(name) else {
+            return;
+        };
+        log.removed = true;
+        if log.sessions.is_empty() && log.read == 0 && log.follower.is_some() {
+            // Where it waits to be read it is passed over.
+            self.by_name.remove(name);
+            self.doubts.remove(name);
+        }
     }
 
     /// Takes one size that was asked for.
@@ -219,6 +220,7 @@ impl Logs {
             .or_insert_with(|| Log::new(far, path()));
         let changed = !known || log.removed || log.size != far.size || log.modified != far.modified;
         log.removed = false;
+        log.is_seen = true;
         if known && log.size != far.size {
             log.grew = Some(now);
             // Seen to grow: it is loaded whatever the limit (remote.md 9.1).
@@ -276,7 +278,7 @@ impl Logs {
         let Some(log) = self.by_name.get_mut(name) else {
             return;
         };
-        if log.refused {
+        if log.refused || !log.is_seen {
             return;
         }
         let Some(follower) = &mut log.follower else {
@@ -290,8 +292,7 @@ impl Logs {
             }
             return;
         }
-        if self.queued.insert(Arc::clone(name)) {
-            self.queue.push_back(Arc::clone(name));
+        if self.queue.push(name, log.size) {
             self.new.push(Arc::clone(name));
         }
     }
@@ -317,66 +318,57 @@ impl Logs {
         }
         self.check(name);
         self.first(name);
-        self.queued.contains(name) || self.is_reading(name)
+        self.is_awaited(name)
     }
 
-    pub(super) fn is_reading(&self, name: &str) -> bool {
+    /// It waits to be read or is being read.
+    pub(super) fn is_awaited(&self, name: &str) -> bool {
+        self.queue.contains(name) || self.is_reading(name)
+    }
+
+    fn is_reading(&self, name: &str) -> bool {
         self.by_name
             .get(name)
             .is_some_and(|log| log.follower.is_none())
     }
 
     /// Moves a queued log to the front.
-    pub(super) fn first(&mut self, name: &Arc<str>) {
-        if self.queued.contains(name) {
-            self.queue.retain(|queued| queued != name);
-            self.queue.push_front(Arc::clone(name));
-        }
+    pub(super) fn first(&mut self, name: &str) {
+        self.queue.first(name);
     }
 
-    /// The next log to read, with its follower, if there is room; true when others wait.
+    /// The next log to read, with its follower, if there is room.
     pub(super) fn start(&mut self) -> Option<Reading> {
-        let at = self.queue.iter().position(|name| {
-            self.by_name.get(name).is_none_or(|log| {
-                if log.size <= SMALL {
-                    self.small_reading < SMALL_AT_ONCE
-                } else {
-                    self.large_reading < LARGE_AT_ONCE
-                }
-            })
-        })?;
-        let name = self.queue.remove(at)?;
-        self.queued.remove(&name);
-        let log = self.by_name.get_mut(&name)?;
-        let follower = log.follower.take()?;
-        let small = log.size <= SMALL;
-        if small {
-            self.small_reading += 1;
-        } else {
-            self.large_reading += 1;
+        loop {
+            let (name, small) = self.queue.start()?;
+            let others_wait = !self.queue.is_empty();
+            let log = self.by_name.get_mut(&name);
+            let Some((log, follower)) =
+                log.and_then(|log| log.follower.take().map(|follower| (log, follower)))
+            else {
+                self.queue.done(small);
+                continue;
+            };
+            return Some(Reading {
+                in_turns: log.size > LARGE && others_wait,
+                begins_with_envelope: log.only.is_some() && follower.confirmed() == 0,
+                path: Arc::clone(&log.path),
+                name,
+                follower,
+                small,
+            });
         }
-        Some(Reading {
-            in_turns: log.size > LARGE && !self.queue.is_empty(),
-            path: Arc::clone(&log.path),
-            name,
-            follower,
-            small,
-        })
     }
 
     /// A job is done with a log; true when it was read to the size that is known now.
     pub(super) fn finished(&mut self, name: &Arc<str>, follower: Follower, small: bool) -> bool {
-        if small {
-            self.small_reading = self.small_reading.saturating_sub(1);
-        } else {
-            self.large_reading = self.large_reading.saturating_sub(1);
-        }
+        self.queue.done(small);
         let Some(log) = self.by_name.get_mut(name) else {
             return true;
         };
         log.follower = Some(follower);
         self.check(name);
-        !self.queued.contains(name)
+        !self.queue.contains(name)
     }
 
     /// A job ended early. `refused`: because of this log, which is not tried again before it
@@ -388,11 +380,9 @@ impl Logs {
         small: bool,
         refused: bool,
     ) {
-        self.finished(name, follower, small);
-        if self.queued.remove(name) {
-            self.queue.retain(|queued| queued != name);
-        }
+        self.queue.done(small);
         if let Some(log) = self.by_name.get_mut(name) {
+            log.follower = Some(follower);
             log.loaded = false;
             log.refused = refused;
         }
@@ -404,13 +394,12 @@ impl Logs {
     }
 
     pub(super) const fn reading(&self) -> usize {
-        self.small_reading + self.large_reading
+        self.queue.reading()
     }
 
     /// The link is down: nothing is loaded for certain any more.
     pub(super) fn link_down(&mut self) {
         self.queue.clear();
-        self.queued.clear();
         self.producers.clear();
         for log in self.by_name.values_mut() {
             log.loaded = false;
@@ -419,8 +408,7 @@ impl Logs {
 
     /// A job never came back with its follower.
     pub(super) fn recover(&mut self) {
-        self.small_reading = 0;
-        self.large_reading = 0;
+        self.queue.forget_reading();
         for log in self.by_name.values_mut() {
             log.follower.get_or_insert_with(Follower::new);
         }
@@ -434,6 +422,9 @@ impl Logs {
         if log.sessions.last() == Some(session) || self.by_session.get(session) == Some(name) {
             return false;
         }
+        if log.sessions.len() >= SESSIONS_IN_A_LOG {
+            return false;
+        }
         log.sessions.push(Arc::clone(session));
         self.by_session
             .insert(Arc::clone(session), Arc::clone(name));
@@ -442,21 +433,20 @@ impl Logs {
 
     /// A log grew, and none of it came through the socket.
     pub(super) fn raise_doubt(&mut self, name: &Arc<str>, now: Timestamp) {
-        if let Some(log) = self.by_name.get_mut(name) {
-            log.unseen_growth.get_or_insert(now);
-        }
+        self.doubts.entry(Arc::clone(name)).or_insert(now);
+    }
+
+    /// A line of a log came through the socket.
+    pub(super) fn settle_doubt(&mut self, name: &str) {
+        self.doubts.remove(name);
     }
 
     /// True when a doubt is older than this; then all of them are settled by one test.
     pub(super) fn clear_doubts(&mut self, now: Timestamp, age_nanos: i64) -> bool {
-        let old = self.by_name.values().any(|log| {
-            log.unseen_growth
-                .is_some_and(|since| now.nanos_since(since) > age_nanos)
-        });
+        let mut doubts = self.doubts.values();
+        let old = doubts.any(|since| now.nanos_since(*since) > age_nanos);
         if old {
-            for log in self.by_name.values_mut() {
-                log.unseen_growth = None;
-            }
+            self.doubts.clear();
         }
         old
     }
@@ -469,121 +459,6 @@ impl Logs {
             self.producers.remove(session);
         }
     }
-
-    /// Names whose sizes are asked for often: what changed within the last minute.
-    pub(super) fn fresh(&self, now: Timestamp, remote_now: Option<i64>) -> Vec<Arc<str>> {
-        let newest = self.by_name.values().map(|log| log.modified).max();
-        let remote_now = remote_now.or(newest).unwrap_or(0);
-        self.by_name
-            .values()
-            .filter(|log| !log.removed && !log.ended)
-            .filter(|log| {
-                let grew = log
-                    .grew
-                    .is_some_and(|grew| now.nanos_since(grew) < FRESH_SECONDS * 1_000_000_000);
-                grew || log.modified >= remote_now - FRESH_SECONDS
-            })
-            .map(|log| Arc::clone(&log.name))
-            .collect()
-    }
-
-    fn liveness(&self, log: &Log, remote_now: Option<i64>) -> Liveness {
-        if log.ended {
-            return Liveness::Ended;
-        }
-        let connected = log
-            .sessions
-            .iter()
-            .any(|session| self.producers.contains_key(session));
-        let fresh = remote_now.is_some_and(|now| log.modified >= now - FRESH_SECONDS);
-        if connected || fresh {
-            Liveness::Recording
-        } else {
-            Liveness::Unknown
-        }
-    }
-
-    /// What changed since it was told last.
-    pub(super) fn news(&mut self, remote_now: Option<i64>) -> Vec<SessionNews> {
-        let names: Vec<_> = self.order.clone();
-        let mut news = Vec::new();
-        for name in names {
-            self.news_of(&name, remote_now, &mut news);
-        }
-        news
-    }
-
-    /// What changed of one log.
-    pub(super) fn news_of(
-        &mut self,
-        name: &Arc<str>,
-        remote_now: Option<i64>,
-        news: &mut Vec<SessionNews>,
-    ) {
-        let Some(log) = self.by_name.get(name).filter(|log| !log.removed) else {
-            return;
-        };
-        let told = Told {
-            size: log.size,
-            modified: log.modified,
-            loaded: log.loaded,
-            liveness: self.liveness(log, remote_now),
-            damaged: log.damaged,
-            sessions: log.sessions.len(),
-        };
-        if log.told.as_ref() == Some(&told) {
-            return;
-        }
-        let own: Arc<str>;
-        let ids: &[Arc<str>] = if log.sessions.is_empty() {
-            own = stem(name).into();
-            std::slice::from_ref(&own)
-        } else {
-            &log.sessions
-        };
-        let modified = log.modified.checked_mul(1_000_000_000);
-        news.extend(ids.iter().map(|id| SessionNews {
-            key: self.key(id),
-            log: Some(Arc::clone(&log.path)),
-            size: ByteCount(log.size),
-            modified: modified.map(Timestamp::from_nanos),
-            loaded: log.loaded,
-            liveness: told.liveness,
-            damaged: log.damaged,
-        }));
-        if let Some(log) = self.by_name.get_mut(name) {
-            log.told = Some(told);
-        }
-    }
-
-    /// Bytes that were read and that are to be read, of the chosen logs; sessions likewise.
-    pub(super) fn amounts(&self) -> Amounts {
-        let mut amounts = Amounts::default();
-        for log in self
-            .by_name
-            .values()
-            .filter(|log| log.chosen && !log.removed)
-        {
-            amounts.sessions_total += 1;
-            amounts.sessions_done += usize::from(log.loaded);
-            amounts.bytes_total += log.size;
-            if log.loaded {
-                amounts.bytes_done += log.size;
-            } else {
-                amounts.bytes_done += log.read.min(log.size);
-            }
-        }
-        amounts
-    }
-}
-
-/// How far loading is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Amounts {
-    pub(super) sessions_done: usize,
-    pub(super) sessions_total: usize,
-    pub(super) bytes_done: u64,
-    pub(super) bytes_total: u64,
 }
 
 /// A log that a job is to read.
@@ -594,6 +469,8 @@ pub(super) struct Reading {
     pub(super) follower: Follower,
     /// Give the turn back after a few megabytes.
     pub(super) in_turns: bool,
+    /// It is read only if it begins with an envelope.
+    pub(super) begins_with_envelope: bool,
     pub(super) small: bool,
 }
 
@@ -611,11 +488,30 @@ impl Log {
             ended: false,
             damaged: 0,
             removed: false,
-            unseen_growth: None,
             grew: None,
             read: 0,
+            only: None,
+            announced: false,
+            is_seen: true,
             refused: false,
             told: None,
+        }
+    }
+
+    /// A log of one session outside the directory, of which nothing but its path is known.
+    pub(super) fn named(name: &Arc<str>, path: &str, session: &Arc<str>) -> Self {
+        let unknown = FarLog {
+            name: Arc::clone(name),
+            size: 0,
+            modified: 0,
+        };
+        Self {
+            chosen: true,
+            sessions: vec![Arc::clone(session)],
+            only: Some(Arc::clone(session)),
+            announced: true,
+            is_seen: false,
+            ..Self::new(&unknown, Arc::new(path.into()))
         }
     }
 }

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use super::*;
+use super::{
+    super::read_queue::{LARGE_AT_ONCE, SMALL_AT_ONCE},
+    *,
+};
+use crate::record::Liveness;
 
 fn listing(logs: &[(&str, u64, i64)]) -> FarListing {
     FarListing {
@@ -117,13 +121,76 @@ fn large_logs_are_few_at_a_time_and_small_ones_pass_them() {
 fn the_log_that_matters_comes_first_and_gone_ones_are_told() {
     let mut logs = logs(None, &[]);
     logs.listed(&listing(&[("a", 9, 3), ("b", 9, 2), ("c", 9, 1)]), at(0));
-    logs.first(&"c.jsonl".into());
+    logs.first("c.jsonl");
     assert_eq!(reads(&mut logs), ["c", "a", "b"]);
     let gone = logs.listed(&listing(&[("a", 9, 3)]), at(2));
     assert_eq!(gone.len(), 2);
     assert_eq!(logs.totals().0, 1);
     assert_eq!(logs.log_of("b"), None);
     assert_eq!(logs.log_of("a").as_deref(), Some("a.jsonl"));
+}
+
+#[test]
+fn names_that_change_for_ever_are_not_remembered() {
+    let mut logs = logs(None, &[]);
+    for round in 0..50 {
+        let names: Vec<_> = (0..100).map(|number| format!("{round}-{number}")).collect();
+        let all: Vec<_> = names.iter().map(|name| (name.as_str(), 9, 1)).collect();
+        let gone = logs.listed(&listing(&all), at(round));
+        assert_eq!(gone.len(), if round == 0 { 0 } else { 100 });
+        assert_eq!(logs.by_name.len(), 100);
+    }
+    assert_eq!(
+        reads(&mut logs).len(),
+        100,
+        "those that are gone are passed over"
+    );
+    // One that was read stays, for what is shown of it.
+    logs.get_mut("49-7.jsonl").unwrap().read = 9;
+    logs.listed(&listing(&[]), at(60));
+    assert_eq!((logs.by_name.len(), logs.totals().0), (1, 0));
+}
+
+#[test]
+fn a_full_directory_costs_no_walk_at_each_turn() {
+    let mut logs = logs(None, &[]);
+    let names: Vec<_> = (0..100_000).map(|number| number.to_string()).collect();
+    let all: Vec<_> = names.iter().map(|name| (name.as_str(), 9, 1)).collect();
+    logs.listed(&listing(&all), at(0));
+    let mut read = 0;
+    while let Some(reading) = logs.start() {
+        // What is asked at each turn of the host's task.
+        assert!(!logs.clear_doubts(at(1), 1));
+        assert_eq!(logs.reading(), 1);
+        logs.failed(&reading.name, reading.follower, reading.small, true);
+        read += 1;
+    }
+    assert_eq!(read, 100_000);
+}
+
+#[test]
+fn sizes_beyond_belief_are_summed_without_harm() {
+    let mut logs = logs(None, &[]);
+    let names: Vec<_> = (0..3_000).map(|number| number.to_string()).collect();
+    let all: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), 1 << 53, 1))
+        .collect();
+    logs.listed(&listing(&all), at(0));
+    assert_eq!(logs.amounts().bytes_total, u64::MAX);
+}
+
+#[test]
+fn sessions_of_a_log_without_end_are_not_all_remembered() {
+    let mut logs = logs(None, &[]);
+    logs.listed(&listing(&[("a", 9, 1)]), at(0));
+    for number in 0..10_000 {
+        logs.saw(&"a.jsonl".into(), &format!("s-{number}").into());
+    }
+    assert_eq!(
+        logs.get("a.jsonl").unwrap().sessions.len(),
+        SESSIONS_IN_A_LOG
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Which names of a remote directory are logs (remote.md 10), and which log a user's words name.
 
+use crate::base::edits;
+
 /// Ending of a log's name.
 pub(super) const LOG_ENDING: &str = ".jsonl";
 /// Longest name of a log, in bytes.
@@ -84,7 +86,7 @@ pub(super) fn choose(wanted: &str, newest_first: &[&str]) -> Chosen {
     }
     let mut near: Vec<_> = newest_first
         .iter()
-        .map(|id| (distance(wanted, id), *id))
+        .map(|id| (edits(wanted, id), *id))
         .collect();
     near.sort_by_key(|(distance, _)| *distance);
     Chosen::None(
@@ -100,23 +102,6 @@ pub(super) fn fits(wanted: &str, id: &str) -> bool {
     id == wanted
         || label_of(id) == wanted
         || (wanted.chars().count() >= 3 && id.starts_with(wanted))
-}
-
-/// How many characters must change to make one text the other, over the first 64 of each.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (line, mine) in left.chars().take(64).enumerate() {
-        let mut diagonal = std::mem::replace(row.first_mut().unwrap_or(&mut 0), line + 1);
-        let mut before = line + 1;
-        for (cell, theirs) in row.iter_mut().skip(1).zip(&right) {
-            let changed = diagonal + usize::from(mine != *theirs);
-            diagonal = *cell;
-            *cell = changed.min(before + 1).min(diagonal + 1);
-            before = *cell;
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -207,18 +192,5 @@ mod tests {
             Some("web-1-00000000000c")
         );
         assert_eq!(nearest.len(), 3);
-    }
-
-    #[test]
-    fn distances() {
-        for (left, right, expected) in [
-            ("", "", 0),
-            ("abc", "abc", 0),
-            ("abc", "axc", 1),
-            ("", "ab", 2),
-            ("kitten", "sitting", 3),
-        ] {
-            assert_eq!(distance(left, right), expected, "{left} {right}");
-        }
     }
 }

@@ -13,7 +13,7 @@ use super::{
     far_error::SftpError,
     link::Connected,
     probe::random_name,
-    publish::{OWNER, Place},
+    publish::{OWNER, Patience, Place},
     sftp::{Attributes, Kind, Sftp, close_quietly},
     verdict::{Contact, OwnerFile, read_answer, subscription},
 };
@@ -23,6 +23,8 @@ use crate::base::Clock;
 const REQUEST_TIME: Duration = Duration::from_secs(5);
 /// Time for the first line of whoever listens.
 const LINE_TIME: Duration = Duration::from_secs(2);
+/// The same where a valid `hub.owner` says that it is our own, of a lost connection.
+const SHORT_LINE_TIME: Duration = Duration::from_millis(500);
 /// The same where a valid `hub.owner` says that a viewer, which answers, should be there.
 const PATIENT_LINE_TIME: Duration = Duration::from_secs(5);
 /// Longest answer that is looked at.
@@ -65,6 +67,8 @@ pub(super) struct FarPlace {
     pub(super) state: Arc<str>,
     pub(super) nonces: Nonces,
     pub(super) clock: Clock,
+    /// Mark of this run in `hub.owner`.
+    pub(super) mark: Arc<str>,
     /// Mode of the directory.
     pub(super) directory: Attributes,
 }
@@ -105,6 +109,7 @@ impl FarPlace {
             state: Arc::clone(&self.state),
             nonces: self.nonces.clone(),
             clock: self.clock,
+            mark: Arc::clone(&self.mark),
             directory: self.directory,
         }
     }
@@ -113,7 +118,12 @@ impl FarPlace {
         format!("{}/{name}", self.state)
     }
 
-    async fn talk(&self, name: &str, nonce: &str, patient: bool) -> Result<Contact, SftpError> {
+    async fn talk(
+        &self,
+        name: &str,
+        nonce: &str,
+        patience: Patience,
+    ) -> Result<Contact, SftpError> {
         let own = self.nonces.expect(nonce);
         let opening = self
             .link
@@ -125,10 +135,10 @@ impl FarPlace {
             Ok(Err(_)) => return Err(SftpError::Ended),
             Err(_) => return Ok(Contact::Ended),
         };
-        let time = if patient {
-            PATIENT_LINE_TIME
-        } else {
-            LINE_TIME
+        let time = match patience {
+            Patience::Short => SHORT_LINE_TIME,
+            Patience::Usual => LINE_TIME,
+            Patience::Long => PATIENT_LINE_TIME,
         };
         let contact = tokio::select! {
             biased;
@@ -210,9 +220,9 @@ impl Place for FarPlace {
         self.sftp.remove(&self.path(name)).await
     }
 
-    async fn contact(&self, name: &str, patient: bool) -> Result<Contact, SftpError> {
+    async fn contact(&self, name: &str, patience: Patience) -> Result<Contact, SftpError> {
         let nonce = random_name(16);
-        let contact = self.talk(name, &nonce, patient).await;
+        let contact = self.talk(name, &nonce, patience).await;
         self.nonces.forget(&nonce);
         contact
     }
@@ -234,7 +244,7 @@ impl Place for FarPlace {
     async fn write_owner(&self, socket_mtime: i64) -> Result<(), SftpError> {
         let owner = OwnerFile {
             kind: "remote-viewer".to_owned(),
-            nonce: random_name(16),
+            nonce: self.mark.to_string(),
             socket_mtime,
             since: self.clock.now().to_string(),
         };
@@ -248,6 +258,10 @@ impl Place for FarPlace {
             _ => {}
         }
         self.sftp.write_small(&self.path(OWNER), &bytes).await
+    }
+
+    fn mark(&self) -> &str {
+        &self.mark
     }
 
     fn keeps_others_out(&self) -> bool {

@@ -28,8 +28,18 @@ pub(super) struct Answer {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Probed {
     pub(super) answer: Answer,
-    /// Remote clock minus ours, to half a second plus half a round trip.
-    pub(super) clock_offset_ms: Option<i64>,
+    /// What the clocks say.
+    pub(super) clock_offset: Option<ClockOffset>,
+}
+
+/// Remote clock minus ours as it was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ClockOffset {
+    /// Milliseconds.
+    pub(super) millis: i64,
+    /// The true offset differs from it by no more than so many milliseconds: half a second, because
+    /// the far side tells whole ones, and half a round trip (remote.md 6.3).
+    pub(super) within: u64,
 }
 
 /// The script. It is sent on the standard input of `sh`, so that the login shell sees one word.
@@ -132,11 +142,11 @@ async fn talk(
             ChannelMsg::Data { data } => {
                 output.extend_from_slice(&data);
                 if let Some(answer) = read(&output, token).ok()? {
-                    let clock_offset_ms =
-                        answer.now.map(|theirs| offset(sent, clock.now(), theirs));
+                    let received = clock.now();
+                    let clock_offset = answer.now.map(|theirs| offset(sent, received, theirs));
                     return Some(Probed {
                         answer,
-                        clock_offset_ms,
+                        clock_offset,
                     });
                 }
                 if output.len() > OUTPUT_LIMIT {
@@ -151,9 +161,15 @@ async fn talk(
 
 /// Remote clock minus ours: the remote second was read between the two local moments, and it is
 /// half a second late on the average.
-fn offset(sent: Timestamp, received: Timestamp, theirs: Timestamp) -> i64 {
-    let middle = sent.as_nanos() + received.nanos_since(sent) / 2;
-    (theirs.as_nanos() + 500_000_000 - middle) / 1_000_000
+fn offset(sent: Timestamp, received: Timestamp, theirs: Timestamp) -> ClockOffset {
+    let trip = i128::from(received.nanos_since(sent).max(0));
+    // A hostile clock may be centuries away.
+    let middle = i128::from(sent.as_nanos()) + trip / 2;
+    let nanos = i128::from(theirs.as_nanos()) + 500_000_000 - middle;
+    ClockOffset {
+        millis: i64::try_from(nanos / 1_000_000).unwrap_or(0),
+        within: 500 + u64::try_from(trip / 2_000_000).unwrap_or(0),
+    }
 }
 
 /// A state directory that may be the right one, and why it is a candidate.
@@ -353,9 +369,17 @@ mod tests {
     fn clock_offset_counts_from_the_middle() {
         let second = 1_000_000_000;
         let at = |seconds: i64| Timestamp::from_nanos(seconds * second);
-        assert_eq!(offset(at(10), at(12), at(11)), 500);
-        assert_eq!(offset(at(10), at(10), at(10 + 86_400)), 86_400_500);
-        assert_eq!(offset(at(10), at(10), at(10 - 86_400)), -86_399_500);
+        let cases = [
+            (12, at(11), 500, 1_500),
+            (10, at(10 + 86_400), 86_400_500, 500),
+            (10, at(10 - 86_400), -86_399_500, 500),
+            (10, Timestamp::from_nanos(i64::MIN), -9_223_372_046_354, 500),
+            (10, Timestamp::from_nanos(i64::MAX), 9_223_372_027_354, 500),
+        ];
+        for (received, theirs, millis, within) in cases {
+            let measured = offset(at(10), at(received), theirs);
+            assert_eq!(measured, ClockOffset { millis, within });
+        }
     }
 
     #[test]

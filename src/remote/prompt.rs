@@ -2,6 +2,8 @@
 
 use zeroize::Zeroizing;
 
+use crate::base::block;
+
 /// One question.
 #[derive(Clone, Debug)]
 pub struct Question {
@@ -13,6 +15,17 @@ pub struct Question {
     pub prompt: String,
     /// Whether the answer may be shown.
     pub echo: bool,
+}
+
+/// Text of a server in a form that cannot pass for ours.
+pub(super) fn server_block(host: &str, text: &str) -> String {
+    let mut shown = format!("  {} wrote:\n", block(host));
+    for line in block(text).lines() {
+        shown.push_str("  | ");
+        shown.push_str(line);
+        shown.push('\n');
+    }
+    shown
 }
 
 /// Answers questions one at a time; `None` when it cannot or the user declines.

@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 use zeroize::Zeroizing;
 
-use super::prompt::{Prompter, Question};
+use super::prompt::{Prompter, Question, server_block};
 
 /// What the prompter passes to the host's task.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Prompter for FeedPrompter {
             .unwrap_or_else(PoisonError::into_inner)
             .insert(id, sender);
         let text = match question.server_text {
-            Some(server) => format!("{server}\n{}", question.prompt),
+            Some(server) => server_block(&question.host, &server) + &question.prompt,
             None => question.prompt,
         };
         let echo = question.echo;
@@ -115,5 +115,35 @@ impl Prompter for FeedPrompter {
 
     fn show_server_text(&self, _host: &str, text: &str) {
         self.pass(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_servers_words_cannot_pass_for_ours() {
+        let (prompter, mut desk) = prompts(&Arc::new(AtomicU64::new(1)), true);
+        let question = Question {
+            host: "web1".to_owned(),
+            server_text: Some("Code:\nPassword of dev at local: ".to_owned()),
+            prompt: "Answer to web1: ".to_owned(),
+            echo: false,
+        };
+        let asking = prompter.ask(question);
+        let answering = async {
+            let Some(Asked::Question { id, text, .. }) = desk.asked.recv().await else {
+                panic!("no question");
+            };
+            desk.answer(id, Some(Zeroizing::new("42".to_owned())));
+            text
+        };
+        let (answer, text) = tokio::join!(asking, answering);
+        assert_eq!(answer.unwrap().as_str(), "42");
+        assert_eq!(
+            text,
+            "  web1 wrote:\n  | Code:\n  | Password of dev at local: \nAnswer to web1: "
+        );
     }
 }

@@ -36,14 +36,27 @@ pub(super) trait Place: Send + Sync {
     fn contact(
         &self,
         name: &str,
-        patient: bool,
+        patience: Patience,
     ) -> impl Future<Output = Result<Contact, SftpError>> + Send;
     /// The bytes of `hub.owner`, if there is a short one.
     fn owner(&self) -> impl Future<Output = Result<Option<Vec<u8>>, SftpError>> + Send;
     /// Writes `hub.owner` for a socket with this modification time.
     fn write_owner(&self, socket_mtime: i64) -> impl Future<Output = Result<(), SftpError>> + Send;
+    /// The mark that this run leaves in `hub.owner`.
+    fn mark(&self) -> &str;
     /// True when nobody but us and root can reach or change names in the directory.
     fn keeps_others_out(&self) -> bool;
+}
+
+/// How long an answer of whoever listens is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// It says of itself that it is ours, of a connection that was lost: only a hub that took its
+    /// place within the same second could answer.
+    Short,
+    Usual,
+    /// It says of itself that it is a viewer, which answers.
+    Long,
 }
 
 /// Why there is no socket of ours.
@@ -63,6 +76,8 @@ pub(super) enum Refusal {
     Open,
     /// Others were faster three times.
     Rounds,
+    /// The server refused to say or do something that is needed on the way.
+    Hindered,
 }
 
 impl Refusal {
@@ -85,6 +100,7 @@ impl Refusal {
             Self::ReadOnly => "no name can be made in the state directory",
             Self::Open => "other users could connect to the socket (StreamLocalBindMask)",
             Self::Rounds => "hub.sock changed hands three times while it was being taken",
+            Self::Hindered => "the server does not let the state directory be looked at or changed",
         }
     }
 }
@@ -106,23 +122,25 @@ pub(super) struct Published {
 /// When the connection or SFTP ends on the way.
 pub(super) async fn publish<P: Place>(place: &P) -> Result<Result<Published, Refusal>, SftpError> {
     for _ in 0..ROUNDS {
-        let private = match prepare(place).await? {
-            Ok(private) => private,
-            Err(refusal) => return Ok(Err(refusal)),
+        let private = format!(".h{}", random_name(6));
+        let ended = match attempt(place, &private).await {
+            Err(error) if error.ends_session() => return Err(error),
+            ended => ended.unwrap_or(Round::Refused(Refusal::Hindered)),
         };
-        match round(place, &private).await? {
+        match ended {
             Round::Published(published) => {
-                // It is a hint only: without it the next viewer waits or asks.
-                if let Err(error) = place.write_owner(published.attributes.modified).await
-                    && error.ends_session()
-                {
-                    return Err(error);
+                let told = place.write_owner(published.attributes.modified).await;
+                if told.is_err() {
+                    // It is a hint only: without it the next viewer waits or asks. What ended the
+                    // session shows in the next request.
                 }
                 return Ok(Ok(published));
             }
-            Round::Again => retract(place, &private.private).await?,
+            Round::Again => retract(place, &private).await?,
+            // Nothing was made.
+            Round::Refused(Refusal::Forwarding) => return Ok(Err(Refusal::Forwarding)),
             Round::Refused(refusal) => {
-                retract(place, &private.private).await?;
+                retract(place, &private).await?;
                 return Ok(Err(refusal));
             }
         }
@@ -137,23 +155,33 @@ enum Round {
     Refused(Refusal),
 }
 
+async fn attempt<P: Place>(place: &P, private: &str) -> Result<Round, SftpError> {
+    match prepare(place, private).await? {
+        Ok(ours) => round(place, &ours).await,
+        Err(refusal) => Ok(Round::Refused(refusal)),
+    }
+}
+
 /// Step 1: a private listener, and whether it can be reached.
-async fn prepare<P: Place>(place: &P) -> Result<Result<Published, Refusal>, SftpError> {
-    let private = format!(".h{}", random_name(6));
-    if !place.listen(&private).await? {
+async fn prepare<P: Place>(
+    place: &P,
+    private: &str,
+) -> Result<Result<Published, Refusal>, SftpError> {
+    if !place.listen(private).await? {
         return Ok(Err(Refusal::Forwarding));
     }
-    let Some(attributes) = place.look(&private).await? else {
-        place.cancel(&private).await;
+    let Some(attributes) = place.look(private).await? else {
         return Ok(Err(Refusal::OtherWorld));
     };
+    if attributes.kind != Kind::Socket {
+        return Ok(Err(Refusal::Hindered));
+    }
     if attributes.mode & 0o077 != 0 && !place.keeps_others_out() {
-        retract(place, &private).await?;
         return Ok(Err(Refusal::Open));
     }
-    let permitted = place.contact(&private, false).await? == Contact::Ours;
+    let permitted = place.contact(private, Patience::Usual).await? == Contact::Ours;
     Ok(Ok(Published {
-        private,
+        private: private.to_owned(),
         attributes,
         permitted,
     }))
@@ -167,7 +195,11 @@ async fn round<P: Place>(place: &P, ours: &Published) -> Result<Round, SftpError
             return Ok(Round::Refused(Refusal::Occupied));
         }
         Some(found) => match judge(place, SOCKET, ours.permitted, found.modified).await? {
-            Verdict::Ours => return Ok(Round::Again),
+            Verdict::Ours => {
+                // A listener of an attempt that broke off: nobody would take its name off later.
+                forgive(place.remove(SOCKET).await)?;
+                return Ok(Round::Again);
+            }
             Verdict::Leave(owner) => return Ok(Round::Refused(Refusal::Owned(owner))),
             Verdict::Stale => match move_aside(place, ours, found).await? {
                 Aside::Moved(name) => Some(name),
@@ -194,10 +226,15 @@ async fn judge<P: Place>(
     permitted: bool,
     modified: i64,
 ) -> Result<Verdict, SftpError> {
-    let owner = place.owner().await?;
-    let dead_viewer = owner.is_some_and(|bytes| OwnerFile::names_viewer(&bytes, modified));
-    let contact = place.contact(name, dead_viewer).await?;
-    Ok(decide(contact, permitted, dead_viewer))
+    let bytes = place.owner().await?;
+    let viewer = bytes.and_then(|bytes| OwnerFile::of_viewer(&bytes, modified));
+    let patience = match &viewer {
+        Some(viewer) if viewer.nonce == place.mark() => Patience::Short,
+        Some(_) => Patience::Long,
+        None => Patience::Usual,
+    };
+    let contact = place.contact(name, patience).await?;
+    Ok(decide(contact, permitted, viewer.is_some()))
 }
 
 /// What became of a stale socket.
@@ -295,7 +332,7 @@ pub(super) async fn is_ours<P: Place>(place: &P, ours: &Published) -> Result<boo
     if !alike || !ours.permitted {
         return Ok(alike);
     }
-    Ok(place.contact(SOCKET, false).await? == Contact::Ours)
+    Ok(place.contact(SOCKET, Patience::Usual).await? == Contact::Ours)
 }
 
 /// Leaves: the name, the hint, the listener, in this order. In doubt a name is left.
@@ -337,7 +374,7 @@ pub(super) async fn clear_leftovers<P: Place>(
             && attributes.kind == Kind::Socket
             && attributes.uid == ours.attributes.uid
             && old
-            && place.contact(name, false).await? == Contact::Refused
+            && place.contact(name, Patience::Usual).await? == Contact::Refused
         {
             forgive(place.remove(name).await)?;
         }

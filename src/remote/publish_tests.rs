@@ -94,13 +94,18 @@ impl Files {
 type World = Arc<Mutex<Files>>;
 type Act = Box<dyn Fn(&World) + Send + Sync>;
 
-/// One viewer's view of the world. `act` happens before step `at`; from step `dies` on nothing works.
+/// One viewer's view of the world. `act` happens before step `at`; step `refused` is refused; from
+/// step `dies` on nothing works.
 struct Seen {
     world: World,
     viewer: u32,
+    mark: String,
+    /// How patiently sockets were asked.
+    asked: Mutex<Vec<Patience>>,
     steps: Mutex<usize>,
     at: usize,
     act: Act,
+    refused: usize,
     dies: usize,
     keeps_others_out: bool,
 }
@@ -110,9 +115,12 @@ impl Seen {
         Self {
             world: Arc::clone(world),
             viewer,
+            mark: viewer.to_string(),
+            asked: Mutex::default(),
             steps: Mutex::new(0),
             at: usize::MAX,
             act: Box::new(|_| {}),
+            refused: usize::MAX,
             dies: usize::MAX,
             keeps_others_out: true,
         }
@@ -130,6 +138,9 @@ impl Seen {
                 .unwrap()
                 .silence(Listener::Viewer(self.viewer));
             return Err(SftpError::Ended);
+        }
+        if step == self.refused {
+            return Err(SftpError::Denied);
         }
         if step == self.at {
             (self.act)(&self.world);
@@ -204,8 +215,9 @@ impl Place for Seen {
             .ok_or(SftpError::NotFound)
     }
 
-    async fn contact(&self, name: &str, _patient: bool) -> Result<Contact, SftpError> {
+    async fn contact(&self, name: &str, patience: Patience) -> Result<Contact, SftpError> {
         let files = self.step()?;
+        self.asked.lock().unwrap().push(patience);
         if !files.permitted {
             return Ok(Contact::Refused);
         }
@@ -223,8 +235,12 @@ impl Place for Seen {
     }
 
     async fn write_owner(&self, socket_mtime: i64) -> Result<(), SftpError> {
-        self.step()?.owner = Some(owner_file(socket_mtime));
+        self.step()?.owner = Some(owner_file(self.mark(), socket_mtime));
         Ok(())
+    }
+
+    fn mark(&self) -> &str {
+        &self.mark
     }
 
     fn keeps_others_out(&self) -> bool {
@@ -232,10 +248,10 @@ impl Place for Seen {
     }
 }
 
-fn owner_file(socket_mtime: i64) -> Vec<u8> {
+fn owner_file(mark: &str, socket_mtime: i64) -> Vec<u8> {
     let owner = OwnerFile {
         kind: "remote-viewer".to_owned(),
-        nonce: "n".to_owned(),
+        nonce: mark.to_owned(),
         socket_mtime,
         since: String::new(),
     };
@@ -285,14 +301,14 @@ fn what_is_there_decides() {
             "dead viewer",
             |files| {
                 files.make(SOCKET, Kind::Socket, ME, Listener::DeadViewer);
-                files.owner = Some(owner_file(files.clock));
+                files.owner = Some(owner_file("n", files.clock));
             },
             Ok(()),
         ),
         (
             "silent hub beside a dead viewer's file",
             |files| {
-                files.owner = Some(owner_file(files.clock));
+                files.owner = Some(owner_file("n", files.clock));
                 files.make(SOCKET, Kind::Socket, ME, Listener::SilentHub);
             },
             Err(Refusal::Owned(Owner::Silent)),
@@ -494,6 +510,61 @@ fn two_viewers_at_once() {
             }
         }
     }
+}
+
+/// A server that refuses any one step breaks nothing off: there is a socket, or a reason and nobody
+/// of ours behind the name.
+#[test]
+fn any_step_may_be_refused() {
+    for stale in [false, true] {
+        for refused in 0..40 {
+            let world = world(|files| {
+                if stale {
+                    files.make(SOCKET, Kind::Socket, ME, Listener::Nobody);
+                }
+            });
+            let mut seen = Seen::plain(&world, 1);
+            seen.refused = refused;
+            let outcome = now(publish(&seen)).expect("the session goes on");
+            let ours = world.lock().unwrap().listener(SOCKET) == Some(Listener::Viewer(1));
+            assert_eq!(ours, outcome.is_ok(), "{refused} {stale}: {outcome:?}");
+        }
+    }
+}
+
+/// After a lost connection our old socket is silent: who knows that it is ours does not wait for it.
+#[test]
+fn a_socket_of_a_lost_connection_is_known_by_its_mark() {
+    for (viewer, patience) in [(1, Patience::Short), (2, Patience::Long)] {
+        let world = world(|_| {});
+        publish_as(&world, 1).unwrap();
+        for node in &mut world.lock().unwrap().nodes {
+            node.listener = Listener::DeadViewer;
+        }
+        let seen = Seen::plain(&world, viewer);
+        now(publish(&seen)).unwrap().unwrap();
+        let asked = seen.asked.lock().unwrap();
+        assert_eq!(
+            asked.iter().filter(|it| **it == patience).count(),
+            2,
+            "{asked:?}"
+        );
+        let own = Some(Listener::Viewer(viewer));
+        assert_eq!(world.lock().unwrap().listener(SOCKET), own);
+        assert_eq!(names(&world), [SOCKET]);
+    }
+}
+
+/// After an attempt that broke off the next one of the same connection finds its own socket.
+#[test]
+fn our_own_socket_of_an_attempt_that_broke_off_is_replaced() {
+    let world = world(|_| {});
+    let first = publish_as(&world, 1).unwrap();
+    let second = publish_as(&world, 1).unwrap();
+    assert_ne!(first.private, second.private);
+    assert_eq!(names(&world), [SOCKET]);
+    now(leave(&Seen::plain(&world, 1), &second)).unwrap();
+    assert_eq!(names(&world), [""; 0]);
 }
 
 #[test]

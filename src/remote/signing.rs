@@ -30,6 +30,9 @@ use super::{
 /// Wrong passphrases before a key is given up (remote.md 5.2).
 const PASSPHRASES: usize = 3;
 
+/// What stands before the question that is asked again.
+const WRONG_PASSPHRASE: &str = "That passphrase does not open the key. Try again.\n";
+
 /// Silence of an agent before the user is told that it waits for something.
 const AGENT_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -107,8 +110,9 @@ impl<P: Prompter> Asker<'_, P> {
         if !self.can_ask() {
             return Err(SignError::Locked);
         }
-        for _ in 0..PASSPHRASES {
-            let prompt = self.passphrase_prompt(&file.path);
+        for attempt in 0..PASSPHRASES {
+            let again = if attempt > 0 { WRONG_PASSPHRASE } else { "" };
+            let prompt = again.to_owned() + &self.passphrase_prompt(&file.path);
             let Some(passphrase) = self.ask(prompt, None, false).await else {
                 break;
             };

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    io,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -107,6 +108,9 @@ pub(super) async fn read_configuration(
     options: &RemoteOptions,
 ) -> Result<Reading, Error> {
     let wants_none = options.ssh_config.as_deref() == Some(OsStr::new("none"));
+    if let Some(file) = options.ssh_config.as_deref().filter(|_| !wants_none) {
+        check_readable(Path::new(file))?;
+    }
     let Some(program) = find_program(&options.env) else {
         if !wants_none && let Some(file) = existing_configuration(options) {
             return Err(Error::NoSshProgram { file });
@@ -125,6 +129,21 @@ pub(super) async fn read_configuration(
         answer,
         defaults,
         remarks,
+    })
+}
+
+/// Tells before ssh does that the one file to read is not there. It is not opened: it may be a pipe.
+fn check_readable(file: &Path) -> Result<(), Error> {
+    let readable = rustix::fs::access(file, rustix::fs::Access::READ_OK);
+    let reason = match readable {
+        Err(errno) => errno.into(),
+        // ssh itself takes a directory for an empty file.
+        Ok(()) if file.is_dir() => io::ErrorKind::IsADirectory.into(),
+        Ok(()) => return Ok(()),
+    };
+    Err(Error::ConfigurationUnreadable {
+        file: file.to_owned(),
+        source: reason,
     })
 }
 

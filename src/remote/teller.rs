@@ -3,14 +3,15 @@
 
 use std::time::Duration;
 
+use super::probe::ClockOffset;
 use crate::{
     base::Timestamp,
     feed::{Closed, FeedEvent, FeedSender, HostState, LinkState, Mode, Severity},
     record::HostName,
 };
 
-/// Change of the clock offset that is worth telling.
-const OFFSET_STEP_MS: u64 = 100;
+/// Change of the clock offset by a live frame that is worth telling.
+const OFFSET_STEP_MS: i64 = 100;
 
 /// The end of the feed that one host has.
 #[derive(Debug)]
@@ -88,15 +89,14 @@ impl Teller {
         }
     }
 
-    /// The clock offset as it was measured, or a bound on it that a live frame shows.
-    pub(super) fn set_clock_offset(&mut self, offset_ms: i64) {
-        let step = self
-            .state
-            .clock_offset_ms
-            .map_or(u64::MAX, |known| known.abs_diff(offset_ms));
-        if step >= OFFSET_STEP_MS {
-            self.state.clock_offset_ms = Some(offset_ms);
-            self.tell_state();
+    /// The clock offset as it was measured. What the measurement cannot tell from the offset that is
+    /// known, or at first from none, changes nothing (remote.md 6.3).
+    pub(super) fn measure_clock_offset(&mut self, measured: ClockOffset) {
+        let known = self.state.clock_offset_ms.unwrap_or(0);
+        if known.abs_diff(measured.millis) > measured.within {
+            self.set_clock_offset(measured.millis);
+        } else if self.state.clock_offset_ms.is_none() {
+            self.set_clock_offset(known);
         }
     }
 
@@ -107,10 +107,15 @@ impl Teller {
         if self
             .state
             .clock_offset_ms
-            .is_some_and(|known| known < least)
+            .is_some_and(|known| known <= least.saturating_sub(OFFSET_STEP_MS))
         {
             self.set_clock_offset(least);
         }
+    }
+
+    fn set_clock_offset(&mut self, offset_ms: i64) {
+        self.state.clock_offset_ms = Some(offset_ms);
+        self.tell_state();
     }
 
     pub(super) fn set_round_trip(&mut self, trip: Duration) {
@@ -148,5 +153,53 @@ impl Teller {
             return Ok(());
         }
         self.feed.send(std::mem::take(&mut self.waiting)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feed::channel;
+
+    fn teller() -> Teller {
+        let (feed, _receiver) = channel();
+        Teller::new(feed, HostName("h".into()), "d@h:22".to_owned())
+    }
+
+    #[test]
+    fn only_what_a_measurement_can_tell_is_an_offset() {
+        let cases: [(&[(i64, u64)], i64); 7] = [
+            (&[(0, 500)], 0),
+            (&[(-480, 500)], 0),
+            (&[(700, 800)], 0),
+            (&[(501, 500)], 501),
+            (&[(-3_200, 520)], -3_200),
+            // The next connection measures anew, and no better.
+            (&[(3_200, 520), (2_700, 510)], 3_200),
+            (&[(3_200, 520), (0, 510)], 0),
+        ];
+        for (measured, expected) in cases {
+            let mut teller = teller();
+            for &(millis, within) in measured {
+                teller.measure_clock_offset(ClockOffset { millis, within });
+            }
+            assert_eq!(teller.clock_offset_ms(), Some(expected), "{measured:?}");
+        }
+    }
+
+    #[test]
+    fn a_live_frame_bounds_a_known_offset() {
+        let at = |millis: i64| Timestamp::from_nanos(millis * 1_000_000);
+        let mut teller = teller();
+        teller.bound_clock_offset(at(5_000), at(0));
+        assert_eq!(teller.clock_offset_ms(), None, "nothing is measured yet");
+        teller.measure_clock_offset(ClockOffset {
+            millis: 0,
+            within: 500,
+        });
+        for (stamped, expected) in [(-50, 0), (99, 0), (300, 300), (200, 300)] {
+            teller.bound_clock_offset(at(stamped), at(0));
+            assert_eq!(teller.clock_offset_ms(), Some(expected), "{stamped}");
+        }
     }
 }

@@ -21,7 +21,7 @@ use tokio::{
 };
 use zeroize::Zeroizing;
 
-use super::prompt::{Listener, Prompter, Question, Telling};
+use super::prompt::{Listener, Prompter, Question, Telling, server_block};
 use crate::base::block;
 
 /// Longest answer. The buffer has this size from the start, so that no copy of it stays behind.
@@ -155,17 +155,6 @@ impl Prompter for TerminalPrompter {
     fn detail(&self, host: &str, line: &str) {
         (self.listener)(Telling::Detail { host, line });
     }
-}
-
-/// Text of a server in a form that cannot pass for ours.
-fn server_block(host: &str, text: &str) -> String {
-    let mut shown = format!("  {} wrote:\n", block(host));
-    for line in block(text).lines() {
-        shown.push_str("  | ");
-        shown.push_str(line);
-        shown.push('\n');
-    }
-    shown
 }
 
 /// The terminal without echo, lines and signal keys, until this is dropped.

@@ -89,10 +89,11 @@ pub(super) struct OwnerFile {
 }
 
 impl OwnerFile {
-    /// True when the bytes say that the socket with this modification time is a remote viewer's.
-    pub(super) fn names_viewer(bytes: &[u8], socket_mtime: i64) -> bool {
-        serde_json::from_slice::<Self>(bytes)
-            .is_ok_and(|owner| owner.kind == "remote-viewer" && owner.socket_mtime == socket_mtime)
+    /// What the bytes say, if they are about a remote viewer's socket with this modification time.
+    pub(super) fn of_viewer(bytes: &[u8], socket_mtime: i64) -> Option<Self> {
+        let owner: Self = serde_json::from_slice(bytes).ok()?;
+        let is_valid = owner.kind == "remote-viewer" && owner.socket_mtime == socket_mtime;
+        is_valid.then_some(owner)
     }
 }
 
@@ -145,10 +146,10 @@ mod tests {
     #[test]
     fn an_owner_file_counts_only_for_its_socket() {
         let file = br#"{"kind":"remote-viewer","nonce":"k","socket_mtime":5,"since":"x","more":1}"#;
-        assert!(OwnerFile::names_viewer(file, 5));
-        assert!(!OwnerFile::names_viewer(file, 6));
+        assert_eq!(OwnerFile::of_viewer(file, 5).unwrap().nonce, "k");
+        assert_eq!(OwnerFile::of_viewer(file, 6), None);
         let other = br#"{"kind":"hub","nonce":"k","socket_mtime":5,"since":"x"}"#;
-        assert!(!OwnerFile::names_viewer(other, 5));
-        assert!(!OwnerFile::names_viewer(b"", 5));
+        assert_eq!(OwnerFile::of_viewer(other, 5), None);
+        assert_eq!(OwnerFile::of_viewer(b"", 5), None);
     }
 }

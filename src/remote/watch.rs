@@ -19,18 +19,14 @@ use super::{
     options::ModeChoice,
     place::Nonces,
     probe::{self, Probed},
-    publish::leave,
     sftp::{LINK_TEST, Sftp, answers},
+    sleep::Vigil,
+    watch_progress::Speed,
 };
-use crate::{
-    base::{ByteCount, Timestamp},
-    feed::{BodyOutcome, FeedEvent, FeedRequest, LinkState, Listing, Mode, Progress, Severity},
-};
+use crate::feed::{BodyOutcome, FeedEvent, FeedRequest, LinkState, Mode, Severity};
 
 /// Live events that are taken in one turn.
 const LIVE_AT_ONCE: usize = 4_096;
-/// Pause between two tellings of the progress.
-const PROGRESS_PAUSE: Duration = Duration::from_millis(200);
 /// A log that grows so long without a live line raises doubt about our socket.
 pub(super) const DOUBT_NANOS: i64 = 10_000_000_000;
 /// Time for cleaning up.
@@ -41,6 +37,8 @@ pub(super) const CLEANUP: Duration = Duration::from_secs(3);
 pub(super) struct Due {
     pub(super) listing: Instant,
     pub(super) sizes: Instant,
+    /// Sizes of the logs that no listing tells of.
+    pub(super) named: Instant,
     pub(super) ping: Instant,
     pub(super) attach: Option<Instant>,
     pub(super) sftp: Option<Instant>,
@@ -84,35 +82,15 @@ pub(super) struct Watch<'h> {
     pub(super) due: Due,
     pub(super) running: Running,
     pub(super) began: Instant,
-    pub(super) last_turn: Instant,
+    pub(super) vigil: Vigil,
     pub(super) is_listed: bool,
     pub(super) told_absent: bool,
     pub(super) told_cut: bool,
+    pub(super) told_unreadable: Option<SftpError>,
     pub(super) listing_told: (usize, usize, usize),
     pub(super) foreign_told: u64,
     pub(super) speed: Speed,
     pub(super) is_loading: bool,
-}
-
-/// Bytes of the last second.
-#[derive(Debug)]
-pub(super) struct Speed {
-    since: Instant,
-    bytes: u64,
-    rate: u64,
-}
-
-impl Speed {
-    pub(super) fn add(&mut self, bytes: u64, now: Instant) {
-        self.bytes += bytes;
-        let passed = now.saturating_duration_since(self.since);
-        if passed >= Duration::from_secs(1) {
-            let rate = u128::from(self.bytes) * 1_000 / passed.as_millis().max(1);
-            self.rate = u64::try_from(rate).unwrap_or(u64::MAX);
-            self.since = now;
-            self.bytes = 0;
-        }
-    }
 }
 
 /// Watches a host over one connection.
@@ -162,8 +140,8 @@ async fn first_steps(
             return Err(End::Failed(FarError::NoSftp { reason }.into()));
         }
     };
-    if let Some(offset) = probed.as_ref().and_then(|probed| probed.clock_offset_ms) {
-        host.teller.set_clock_offset(offset);
+    if let Some(offset) = probed.as_ref().and_then(|probed| probed.clock_offset) {
+        host.teller.measure_clock_offset(offset);
     }
     let location = host.options.location.as_ref();
     let ((), located) = tokio::join!(
@@ -210,8 +188,11 @@ impl<'h> Watch<'h> {
     ) -> Self {
         let (sender, inbox) = mpsc::channel(REPORTS);
         let now = Instant::now();
+        let vigil = Vigil::new(host.clock.reading());
         let sessions_dir: Arc<str> = format!("{}/sessions", located.state).into();
         host.intake.logs.set_directory(&sessions_dir);
+        let user = probed.as_ref().and_then(|probed| probed.answer.uid);
+        host.intake.user = user.or(host.intake.user);
         Self {
             host,
             link,
@@ -229,6 +210,7 @@ impl<'h> Watch<'h> {
             due: Due {
                 listing: now,
                 sizes: now,
+                named: now,
                 ping: now,
                 attach: Some(now),
                 sftp: None,
@@ -236,17 +218,14 @@ impl<'h> Watch<'h> {
             },
             running: Running::default(),
             began: now,
-            last_turn: now,
+            vigil,
             is_listed: false,
             told_absent: false,
             told_cut: false,
+            told_unreadable: None,
             listing_told: (usize::MAX, 0, 0),
             foreign_told: 0,
-            speed: Speed {
-                since: now,
-                bytes: 0,
-                rate: 0,
-            },
+            speed: Speed::new(now),
             is_loading: true,
         }
     }
@@ -322,7 +301,8 @@ impl<'h> Watch<'h> {
         if taken.lost_any {
             self.due.listing = Instant::now();
         }
-        if taken.foreign > self.foreign_told {
+        // A flood of them is told ever more rarely.
+        if taken.foreign > self.foreign_told.saturating_mul(2) {
             self.foreign_told = taken.foreign;
             let text = format!(
                 "{} connections to the socket sent something else and were closed",
@@ -352,69 +332,6 @@ impl<'h> Watch<'h> {
                 Ok(()) => end,
                 Err(_) => Some(End::Stopped),
             },
-        }
-    }
-
-    fn tell_progress(&mut self, now: Timestamp) -> Option<End> {
-        if !self.is_loading {
-            return None;
-        }
-        let waits_for_socket = self.running.attach
-            || self.due.attach.is_some()
-                && self.attached.is_none()
-                && self.host.teller.mode().is_none();
-        let done = self.is_listed
-            && self.host.intake.logs.is_idle()
-            && self.host.intake.ask_size.is_empty()
-            && !waits_for_socket;
-        if done || Instant::now() >= self.due.progress {
-            self.due.progress = Instant::now() + PROGRESS_PAUSE;
-            let amounts = self.host.intake.logs.amounts();
-            let progress = Progress {
-                host: self.host.teller.host().clone(),
-                sessions_done: amounts.sessions_done,
-                sessions_total: amounts.sessions_total,
-                bytes_done: ByteCount(amounts.bytes_done),
-                bytes_total: ByteCount(amounts.bytes_total),
-                bytes_per_second: ByteCount(self.speed.rate),
-            };
-            self.host.teller.push(FeedEvent::Progress(progress));
-        }
-        if !done {
-            return None;
-        }
-        self.is_loading = false;
-        if self.host.options.once {
-            let torn = self.host.intake.close_all(now);
-            if torn > 0 {
-                let text = format!("{torn} logs end in an incomplete line");
-                self.host.teller.notice(Severity::Info, text);
-            }
-            self.host.intake.deliver(now, &mut self.host.teller);
-            self.tell_logs();
-            return Some(End::Finished);
-        }
-        self.host.teller.set_link(LinkState::Live, None);
-        None
-    }
-
-    pub(super) fn tell_logs(&mut self) {
-        let remote_now = self.remote_now();
-        let news = self.host.intake.logs.news(remote_now);
-        self.host
-            .teller
-            .extend(news.into_iter().map(FeedEvent::Session));
-        let totals = self.host.intake.logs.totals();
-        if totals != self.listing_told {
-            self.listing_told = totals;
-            let (total, chosen, skipped) = totals;
-            let listing = Listing {
-                host: self.host.teller.host().clone(),
-                total,
-                chosen,
-                skipped,
-            };
-            self.host.teller.push(FeedEvent::Listing(listing));
         }
     }
 
@@ -452,64 +369,5 @@ impl<'h> Watch<'h> {
         self.host.intake.take_queued(now);
         self.tell_logs();
         None
-    }
-
-    /// Leaves the socket, ends the connection and its jobs, and takes the followers back.
-    async fn close(&mut self, end: &End) {
-        if self.link.is_open()
-            && !matches!(end, End::Lost(_))
-            && let Some(attached) = self.attached.take()
-        {
-            let leaving = leave(&*attached.place, &attached.published);
-            if !matches!(tokio::time::timeout(CLEANUP, leaving).await, Ok(Ok(()))) {
-                let text = "the socket on the host could not be removed; the next viewer clears it";
-                self.host.teller.notice(Severity::Warning, text.to_owned());
-            }
-        }
-        if let Some(sftp) = self.sftp.take() {
-            sftp.end();
-        }
-        let goodbye = self
-            .link
-            .handle
-            .disconnect(russh::Disconnect::ByApplication, "", "en");
-        if tokio::time::timeout(Duration::from_secs(1), goodbye)
-            .await
-            .is_err()
-        {
-            // It ends by being dropped.
-        }
-        let collecting = self.take_followers_back();
-        if tokio::time::timeout(CLEANUP, collecting).await.is_err() {
-            // What jobs still hold is lost to them, and read again.
-        }
-        self.host.intake.logs.recover();
-        self.jobs.shutdown().await;
-    }
-
-    async fn take_followers_back(&mut self) {
-        while self.host.intake.logs.reading() > 0 {
-            let Some(report) = self.inbox.recv().await else {
-                return;
-            };
-            let now = self.host.clock.now();
-            match report {
-                Report::Lines {
-                    name,
-                    events,
-                    bytes,
-                } => {
-                    self.host.intake.lines(&name, events, bytes, now);
-                }
-                Report::Read {
-                    name,
-                    follower,
-                    small,
-                    ..
-                } => self.host.intake.logs.failed(&name, *follower, small, false),
-                _ => {}
-            }
-            self.host.intake.deliver(now, &mut self.host.teller);
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Which jobs of a connection are due, and when the next is (remote.md 9.1).
 
 use std::{
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -8,24 +9,22 @@ use std::{
 use super::{
     attach::attach,
     jobs,
+    listing::LISTING_PAUSE,
     sftp::Sftp,
     watch::{DOUBT_NANOS, Watch},
 };
 use crate::{base::Timestamp, feed::Mode};
 
-/// How long an answer to one may take, also after a pause of this process.
+/// How long an answer to a test of the connection may take, also after this machine slept.
 const PING_LIMIT: Duration = Duration::from_secs(15);
 const WAKE_LIMIT: Duration = Duration::from_secs(3);
-/// A pause of this process that is worth a test of the connection.
-const SLEPT: Duration = Duration::from_secs(30);
 
 impl Watch<'_> {
     /// Starts the jobs that are due.
     pub(super) fn start_due(&mut self) {
         let now = Instant::now();
-        let slept = now.saturating_duration_since(self.last_turn) > SLEPT;
-        self.last_turn = now;
-        if !self.running.ping && (slept || now >= self.due.ping) {
+        let slept = self.vigil.has_slept(self.host.clock.reading());
+        if slept || (!self.running.ping && now >= self.due.ping) {
             self.running.ping = true;
             let limit = if slept { WAKE_LIMIT } else { PING_LIMIT };
             let ping = jobs::ping(Arc::clone(&self.link), limit, self.reports.clone());
@@ -60,6 +59,7 @@ impl Watch<'_> {
             self.probed.clone(),
             self.nonces.clone(),
             self.host.clock,
+            Arc::clone(&self.host.mark),
         );
         self.jobs.spawn(jobs::attach(work, self.reports.clone()));
     }
@@ -80,40 +80,48 @@ impl Watch<'_> {
     }
 
     pub(super) fn start_sizes(&mut self, sftp: &Arc<Sftp>, now: Instant) {
+        let logs = &self.host.intake.logs;
         let asked = !self.host.intake.ask_size.is_empty();
-        if self.running.sizes || !self.wants_sizes() || (now < self.due.sizes && !asked) {
+        let named = !logs.named().is_empty() && now >= self.due.named;
+        let due = asked || named || now >= self.due.sizes;
+        if self.running.sizes || !self.wants_sizes() || !due {
             return;
         }
-        let mut names: Vec<_> = self.host.intake.ask_size.iter().cloned().collect();
+        let mut names: BTreeSet<_> = self.host.intake.ask_size.iter().cloned().collect();
         if matches!(self.host.teller.mode(), Some(Mode::Log { .. })) {
-            let remote_now = self.remote_now();
-            let fresh = self
-                .host
-                .intake
-                .logs
-                .fresh(self.host.clock.now(), remote_now);
-            names.extend(
-                fresh
-                    .into_iter()
-                    .filter(|name| !self.host.intake.ask_size.contains(name)),
-            );
+            names.extend(logs.fresh(self.host.clock.now(), self.remote_now()));
+        }
+        if named {
+            // The listing tells nothing of them.
+            names.extend(logs.named().iter().cloned());
+            self.due.named = now + LISTING_PAUSE;
+        }
+        let mut paths = Vec::new();
+        let mut gone = Vec::new();
+        for name in names {
+            match logs.get(&name) {
+                Some(log) => paths.push((name, Arc::clone(&log.path))),
+                None => gone.push(name),
+            }
+        }
+        let at = self.host.clock.now();
+        for name in gone {
+            self.host.intake.ask_size.remove(&name);
+            self.host.intake.unreadable(&name, at);
         }
         self.due.sizes = now + self.poll_pause();
-        if names.is_empty() {
+        if paths.is_empty() {
             return;
         }
         self.running.sizes = true;
-        let sizes = jobs::sizes(
-            Arc::clone(sftp),
-            Arc::clone(&self.sessions_dir),
-            names,
-            self.reports.clone(),
-        );
+        let sizes = jobs::sizes(Arc::clone(sftp), paths, self.reports.clone());
         self.jobs.spawn(sizes);
     }
 
     pub(super) fn start_reading(&mut self, sftp: &Arc<Sftp>) {
         while let Some(reading) = self.host.intake.logs.start() {
+            let at = self.host.clock.now();
+            self.host.intake.begins(&reading.name, at);
             let read = jobs::read_log(Arc::clone(sftp), reading, self.reports.clone());
             self.jobs.spawn(read);
         }
@@ -136,6 +144,7 @@ impl Watch<'_> {
         self.sftp.is_some()
             && self.is_listed
             && (!self.host.intake.ask_size.is_empty()
+                || !self.host.intake.logs.named().is_empty()
                 || matches!(self.host.teller.mode(), Some(Mode::Log { .. })))
     }
 
@@ -152,7 +161,15 @@ impl Watch<'_> {
         let mut next = now + Duration::from_secs(5);
         let mut take = |due: Option<Instant>| next = due.map_or(next, |due| next.min(due));
         take((!self.running.listing && self.sftp.is_some()).then_some(self.due.listing));
-        take((!self.running.sizes && self.wants_sizes()).then_some(self.due.sizes));
+        if !self.running.sizes && self.wants_sizes() {
+            let named_alone = self.host.intake.ask_size.is_empty()
+                && !matches!(self.host.teller.mode(), Some(Mode::Log { .. }));
+            take(Some(if named_alone {
+                self.due.named
+            } else {
+                self.due.sizes
+            }));
+        }
         take((!self.running.ping).then_some(self.due.ping));
         take(self.due.attach.filter(|_| !self.running.attach));
         take(self.due.sftp.filter(|_| !self.running.sftp));

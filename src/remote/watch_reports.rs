@@ -66,14 +66,15 @@ impl Watch<'_> {
             Report::Tested(ours) => {
                 self.running.test = false;
                 match ours {
-                    Ok(true) => {}
                     Ok(false) => {
                         let text = "hub.sock is not ours any more; attaching again".to_owned();
                         self.host.teller.notice(Severity::Info, text);
                         self.attached = None;
                         self.due.attach = Some(Instant::now());
                     }
-                    Err(error) => self.sftp_failed(&error),
+                    Err(error) if error.ends_session() => self.sftp_failed(&error),
+                    // Where it could not be told, the next doubt asks again.
+                    Ok(true) | Err(_) => {}
                 }
                 None
             }
@@ -130,6 +131,12 @@ impl Watch<'_> {
                 self.host.intake.logs.failed(name, follower, small, false);
                 self.sftp_failed(&error);
             }
+            Err(error) if self.host.intake.logs.is_named(name) => {
+                self.host.intake.logs.failed(name, follower, small, true);
+                self.host.intake.bar(name, now, &mut self.host.teller);
+                let text = format!("{name} is not read: {error}");
+                self.host.teller.notice(Severity::Warning, text);
+            }
             Err(error) => {
                 self.host.intake.logs.failed(name, follower, small, true);
                 self.host.intake.unreadable(name, now);
@@ -163,6 +170,15 @@ impl Watch<'_> {
                 self.sftp_failed(&error);
                 return None;
             }
+            Err(source) if self.is_listed => {
+                // It could be read before: what is shown stays, and it is tried again.
+                let text = format!("{} cannot be read now: {source}", self.sessions_dir);
+                if self.told_unreadable.as_ref() != Some(&source) {
+                    self.told_unreadable = Some(source);
+                    self.host.teller.notice(Severity::Warning, text);
+                }
+                return None;
+            }
             Err(source) => {
                 return Some(End::Failed(
                     FarError::Unreadable {
@@ -176,6 +192,7 @@ impl Watch<'_> {
             }
         };
         self.sftp_failures = 0;
+        self.told_unreadable = None;
         if !listing.logs.is_empty() {
             self.due.listing = Instant::now() + listing.pause();
         }
@@ -256,6 +273,18 @@ impl Watch<'_> {
         let remote_now = self.remote_now();
         let mut news = Vec::new();
         for (name, attributes) in sizes {
+            if self.host.intake.logs.is_named(&name) {
+                // Only a file of ours may be read that a start record names (remote.md 9.4.7).
+                let Some(user) = self.host.intake.user else {
+                    // Who we are there is not known yet: it is asked again beside the next listing.
+                    self.host.intake.ask_size.remove(&name);
+                    continue;
+                };
+                if attributes.is_none_or(|found| found.uid != Some(user)) {
+                    self.host.intake.bar(&name, now, &mut self.host.teller);
+                    continue;
+                }
+            }
             let asked = self.host.intake.ask_size.remove(&name);
             if let Some(attributes) = attributes {
                 self.host
@@ -283,6 +312,8 @@ impl Watch<'_> {
     ) -> Option<End> {
         match attached {
             Ok(Ok(attached)) => {
+                // sshd made the socket as the user that we are.
+                self.host.intake.user = attached.published.attributes.uid.or(self.host.intake.user);
                 self.attached = Some(attached);
                 self.host.teller.set_mode(Some(Mode::Socket), None);
             }
@@ -294,7 +325,9 @@ impl Watch<'_> {
             }
             Err(error) => {
                 self.fall_back(error.to_string());
-                self.sftp_failed(&error);
+                if error.ends_session() {
+                    self.sftp_failed(&error);
+                }
             }
         }
         None

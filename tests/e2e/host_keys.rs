@@ -212,6 +212,29 @@ async fn a_new_key_is_a_question() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_none_is_asked_again() {
+    let Some(sshd) = Sshd::start_with_keys(&["ed25519"], "") else {
+        return;
+    };
+    fs::write(&sshd.known_hosts, "").unwrap();
+    let script = Arc::new(Script::of(&["y", "sure", "nope"]));
+    let error = Attempt::on(&sshd).run(&script).await.unwrap_err();
+    let asked: Vec<_> = script.log();
+    let asked: Vec<_> = asked.iter().filter(|it| it.starts_with("asked")).collect();
+    assert_eq!(asked.len(), 3, "{asked:?}");
+    assert!(asked[1].contains("`y` is not enough"), "{asked:?}");
+    assert!(!asked[2].contains("not enough"), "{asked:?}");
+    for again in &asked[1..] {
+        assert!(
+            again.contains("Please type yes (recorded), once"),
+            "{again}"
+        );
+    }
+    assert_eq!(fs::read_to_string(&sshd.known_hosts).unwrap(), "");
+    assert!(error.hints()[0].contains("nothing was recorded"));
+}
+
+#[tokio::test]
 async fn without_a_terminal_only_a_pin_or_a_policy_accepts() {
     let Some(sshd) = Sshd::start_with_keys(&["ed25519"], "") else {
         return;
@@ -284,7 +307,10 @@ async fn no_policy_accepts_a_changed_key() {
             text.contains(&format!("{}:1 ", sshd.known_hosts.display())),
             "{text}"
         );
-        let removal = format!("ssh-keygen -R '{name}' -f '{}'", sshd.known_hosts.display());
+        let removal = format!(
+            "`ssh-keygen -R '{name}' -f '{}'`",
+            sshd.known_hosts.display()
+        );
         assert!(error.hints()[0].ends_with(&removal), "{:?}", error.hints());
     }
 }

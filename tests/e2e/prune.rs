@@ -93,6 +93,8 @@ fn prune_removes_old_logs_and_keeps_the_rest() {
     )
     .expect_code(0);
     assert_eq!(again.out(), "nothing older than 30d\n");
+    let looked = format!("looked in {}\n", home.sessions().display());
+    assert!(again.err().contains(&looked), "{}", again.err());
 }
 
 #[test]
@@ -177,6 +179,27 @@ fn ages_that_mean_nothing_are_refused_and_nothing_is_created() {
         .expect_code(2);
         assert!(refused.err().contains("30d"), "{age}: {}", refused.err());
     }
-    process::run(home.mcpsnoop().args(["prune", "--older-than", "30d"])).expect_code(0);
+    let nothing =
+        process::run(home.mcpsnoop().args(["prune", "--older-than", "30d"])).expect_code(0);
+    let looked = format!(
+        "looked in {}, which does not exist\n",
+        home.sessions().display()
+    );
+    assert_eq!(nothing.err(), looked);
     assert!(!home.state().exists());
+}
+
+#[test]
+fn prune_names_another_place_that_has_sessions() {
+    let home = Home::new();
+    old_log(&home, "files-1-000000000001", "files", DAY * 40);
+    let mut command = home.mcpsnoop();
+    command.env("XDG_STATE_HOME", home.path().join("moved"));
+    let nothing = process::run(command.args(["prune", "--older-than", "30d"])).expect_code(0);
+    assert_eq!(nothing.out(), "nothing older than 30d\n");
+    let other = format!(
+        "{} has 1 session log: `MCPSNOOP_HOME=",
+        home.state().display()
+    );
+    assert!(nothing.err().contains(&other), "{}", nothing.err());
 }

@@ -392,6 +392,138 @@ fn socket_mode_brings_live_and_history_once_and_in_order() {
     assert_eq!(far.names(), BTreeSet::new(), "nothing is left behind");
 }
 
+/// The start record of a session whose log lies elsewhere.
+fn start_line(session: &str, log: &std::path::Path) -> String {
+    format!(
+        "{{\"session_id\":\"{session}\",\"server_label\":\"x\",\"seq\":1,\
+         \"ts\":\"2026-09-01T08:00:00.000001Z\",\"direction\":\"meta\",\"transport\":\"stdio\",\
+         \"raw\":{{\"command\":[\"x\"],\"format\":7,\"log\":\"{}\"}}}}\n",
+        log.display()
+    )
+}
+
+#[test]
+fn a_log_outside_the_directory_is_found_by_its_start_record() {
+    let Some(far) = Far::start("") else { return };
+    let elsewhere = far.sshd.dir.path().join("trace.jsonl");
+    let (wanted, other) = ("mine-1-00000000000a", "other-1-00000000000b");
+    let start = start_line(wanted, &elsewhere);
+    let mut text = start.clone();
+    for seq in 2..=300 {
+        text += &line(wanted, seq);
+        text += &line(other, seq);
+    }
+    fs::write(&elsewhere, &text).unwrap();
+    let watching = watch(far.options());
+    assert_eq!(watching.until_live(), Mode::Socket);
+    let mut recorder = recorder(&far);
+    // The recorder's queue kept its start record and the newest frame; the log has the rest.
+    let append = |seq: u64| {
+        let mut file = fs::OpenOptions::new()
+            .append(true)
+            .open(&elsewhere)
+            .unwrap();
+        file.write_all(line(wanted, seq).as_bytes()).unwrap();
+    };
+    append(301);
+    recorder.write_all(start.as_bytes()).unwrap();
+    recorder.write_all(line(wanted, 301).as_bytes()).unwrap();
+    watching.until_frames(wanted, 301);
+    // It is followed, too, and a body is read back from it.
+    append(302);
+    watching.until_frames(wanted, 302);
+    let (key, place) = watching.until("a place", |told| {
+        told.iter().find_map(|event| match event {
+            FeedEvent::Frame(frame) if frame.line.envelope.seq.0 == 150 => {
+                Some((frame.key.clone(), frame.place.clone()?))
+            }
+            _ => None,
+        })
+    });
+    assert_eq!(*place.log, elsewhere);
+    watching.ask(FeedRequest::ReadBody {
+        key,
+        seq: mcpsnoop::record::Seq(150),
+        place,
+    });
+    let body = watching.until("a body", |told| {
+        told.iter().find_map(|event| match event {
+            FeedEvent::Body { outcome, .. } => Some(outcome.clone()),
+            _ => None,
+        })
+    });
+    let mcpsnoop::feed::BodyOutcome::Line(body) = body else {
+        panic!("{body:?}");
+    };
+    assert_eq!(body, line(wanted, 150).trim_end());
+    let (results, told) = watching.stop();
+    assert!(results[0].1.is_ok());
+    assert_eq!(gaps(&told), 0, "{}", digest(&told));
+    assert_eq!(
+        frames(&told, other),
+        [] as [u64; 0],
+        "a session of another log"
+    );
+}
+
+/// Makes what lies at a path, out of the bytes of a good log.
+type Made = fn(&std::path::Path, &[u8]);
+
+#[test]
+fn what_a_start_record_names_is_read_only_if_it_is_a_log_of_ours() {
+    let Some(far) = Far::start("") else { return };
+    let dir = far.sshd.dir.path().to_owned();
+    let watching = watch(far.options());
+    assert_eq!(watching.until_live(), Mode::Socket);
+    let mut recorder = recorder(&far);
+    let cases: [(&str, Made); 6] = [
+        ("absent.jsonl", |_, _| {}),
+        ("link.jsonl", |path, log| {
+            let target = path.with_extension("target");
+            fs::write(&target, log).unwrap();
+            std::os::unix::fs::symlink(target, path).unwrap();
+        }),
+        ("fifo.jsonl", |path, _| {
+            let made = std::process::Command::new("mkfifo").arg(path).status();
+            assert!(made.unwrap().success());
+        }),
+        ("trace.log", |path, log| fs::write(path, log).unwrap()),
+        ("text.jsonl", |path, log| {
+            fs::write(path, [b"root:x:0:0\n", log].concat()).unwrap();
+        }),
+        ("strange.jsonl", |path, log| {
+            fs::write(path, log).unwrap();
+            if std::os::unix::fs::chown(path, Some(12_345), None).is_err() {
+                // Only root gives files away; then there is nothing to see here.
+                fs::remove_file(path).unwrap();
+            }
+        }),
+    ];
+    for (number, (name, make)) in cases.iter().enumerate() {
+        let session = format!("case{number}-1-00000000000a");
+        let path = dir.join(name);
+        let start = start_line(&session, &path);
+        let log: String = (2..=9).map(|seq| line(&session, seq)).collect();
+        make(&path, (start.clone() + &log).as_bytes());
+        recorder.write_all(start.as_bytes()).unwrap();
+        recorder.write_all(line(&session, 9).as_bytes()).unwrap();
+        // The session comes only through the socket, and shows what came there.
+        watching.until(name, |told| {
+            let live_only = told.iter().any(|event| {
+                matches!(event, FeedEvent::Session(news)
+                    if *news.key.id == *session && news.log.is_none())
+            });
+            (live_only && frames(told, &session).len() == 2).then_some(())
+        });
+    }
+    let told = watching.told();
+    for (number, (name, _)) in cases.iter().enumerate() {
+        let session = format!("case{number}-1-00000000000a");
+        assert_eq!(frames(&told, &session), [1, 9], "{name}");
+    }
+    assert!(watching.stop().0[0].1.is_ok());
+}
+
 #[test]
 fn log_mode_follows_where_the_server_forwards_nothing() {
     let cases = [

@@ -208,6 +208,48 @@ fn what_was_sent_recorded_and_printed_agree_in_every_mode() {
     }
 }
 
+#[test]
+fn a_recorder_that_writes_elsewhere_is_watched_from_its_log() {
+    let Some(far) = Far::start("") else { return };
+    let log = far.home.path().join("elsewhere.jsonl");
+    let mut wrapped = Wrapped::start(&far.home, "gen", |command| {
+        command
+            .env("MCPSNOOP_HOME", &far.state)
+            .arg("--trace-file")
+            .arg(&log);
+    });
+    // More than the recorder keeps for a viewer that is not there yet.
+    let long = "x".repeat(200_000);
+    for _ in 0..40 {
+        wrapped.call(&long);
+    }
+    let remote = Running::start(&mut far.remote(&["--json", "web1"]));
+    // A session that is over before its recorder could connect is known to nobody.
+    remote.wait_out("\"type\":\"frame\"");
+    for _ in 0..10 {
+        wrapped.call("numbered");
+    }
+    wrapped.finish();
+    remote.wait_out("\"event\":\"end\"");
+    remote.signal(Signal::TERM);
+    let output = remote.wait();
+    let recorded = fs::read(&log).expect("the log");
+    let printed: Vec<u8> = frames(&output.stdout)
+        .into_iter()
+        .flat_map(|(_, envelope)| [envelope, b"\n".to_vec()].concat())
+        .collect();
+    assert!(printed == recorded, "printed and recorded differ");
+    assert!(lines_of(&output.out(), "gap").is_empty());
+    let path = log.display().to_string();
+    assert!(
+        lines_of(&output.out(), "session")
+            .iter()
+            .any(|session| session["file"] == *path || session["file"] == "elsewhere.jsonl"),
+        "{}",
+        output.err()
+    );
+}
+
 /// Three finished sessions, the first of them with more than a pipe holds.
 fn three_sessions(far: &Far) {
     let mut big = Lines::new("files-101-0a0000000001", "files");
@@ -445,6 +487,32 @@ fn every_refusal_has_its_exit_code_and_names_the_next_step() {
 }
 
 #[test]
+fn what_cannot_be_meant_on_the_command_line_is_told_at_once() {
+    let Some(far) = Far::start("") else { return };
+    three_sessions(&far);
+    let mut absent = far.home.mcpsnoop();
+    absent.args(["remote", "--list", "-F", "/nonexistent", "web1"]);
+    refused(
+        &mut absent,
+        2,
+        &[
+            "`/nonexistent` cannot be read",
+            "caused by: No such file",
+            "hint: correct the path behind `-F`",
+        ],
+    );
+    refused(
+        &mut far.remote(&["--list", "-o", "Portt=1", "web1"]),
+        2,
+        &["`-o Portt=1`", "hint: did you mean `-o Port=…`?"],
+    );
+    // As with ssh: a warning, and the login goes on with the other keys.
+    let warned = run(&mut far.remote(&["--list", "-i", "/nonexistent", "web1"])).expect_code(0);
+    let warning = "warning: the key file /nonexistent behind `-i` cannot be used: No such file";
+    assert!(warned.err().starts_with(warning), "{}", warned.err());
+}
+
+#[test]
 fn a_lost_connection_ends_with_seven_where_it_is_not_restored() {
     let Some(far) = Far::start("") else { return };
     three_sessions(&far);
@@ -480,7 +548,11 @@ fn a_lost_connection_ends_with_seven_where_it_is_not_restored() {
     remote.wait_out("\"state\":\"live\"");
     proxy.refuse(true);
     proxy.strike(Fault::Cut);
-    remote.wait_out("\"state\":\"reconnecting\"");
+    let told = remote.wait_out("\"state\":\"reconnecting\"");
+    assert!(
+        told.contains("the connection was closed without a word"),
+        "{told}"
+    );
     let mut wrapped = far.record("meanwhile");
     wrapped.call("tool");
     proxy.refuse(false);
@@ -644,4 +716,60 @@ fn the_viewer_shows_two_hosts_and_survives_a_lost_link() {
     // The name and its note go with the viewer; sshd keeps nothing.
     assert!(one.names().is_empty(), "{:?}", one.names());
     assert!(two.names().is_empty(), "{:?}", two.names());
+}
+
+#[test]
+fn an_unusable_local_directory_is_a_row_and_no_failure() {
+    let Some(far) = Far::start("") else { return };
+    three_sessions(&far);
+    far.home
+        .write(".local/state/mcpsnoop", "a file in its place");
+    let mut command = far.home.mcpsnoop();
+    command.args(["remote", "-F"]).arg(&far.sshd.config);
+    let mut terminal = Terminal::start(command.arg("web1"), 120, 40);
+    terminal.wait_text("files");
+    terminal.keys(":hosts\r");
+    terminal.wait_screen("both hosts with their states", |screen| {
+        let row = |host: &str, state: &str| {
+            screen
+                .lines()
+                .any(|line| line.contains(host) && line.contains(state))
+        };
+        row("web1", "live") && row("local", "lost") && row("local", "cannot use the state")
+    });
+    terminal.keys("q:messages\r");
+    terminal.wait_text("MCPSNOOP_HOME");
+    terminal.keys("q");
+    leave(&mut terminal);
+}
+
+#[test]
+fn on_a_terminal_messages_break_between_words() {
+    let home = Home::new();
+    let mut command = home.mcpsnoop();
+    command.args([
+        "remote",
+        "--list",
+        "-F",
+        "none",
+        "-o",
+        "ForwardAgent=yes",
+        "h",
+    ]);
+    let mut terminal = Terminal::start(&command, 60, 40);
+    assert_eq!(terminal.wait(), 2);
+    let screen = terminal.screen();
+    for word in [
+        "`ChallengeResponseAuthentication`,",
+        "`PubkeyAcceptedAlgorithms`,",
+    ] {
+        assert!(screen.contains(word), "{screen}");
+    }
+    assert!(
+        screen.lines().any(|line| line.starts_with("  `")),
+        "{screen}"
+    );
+    // Whoever reads a pipe gets whole lines.
+    let piped = run(&mut command).expect_code(2);
+    assert_eq!(piped.err().lines().count(), 2, "{}", piped.err());
 }

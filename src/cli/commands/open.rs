@@ -3,7 +3,7 @@
 use std::{
     io::IsTerminal as _,
     os::unix::fs::FileTypeExt as _,
-    path::PathBuf,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -13,10 +13,10 @@ use std::{
 };
 
 use mcpsnoop::{
-    base::Timestamp,
+    base::{Timestamp, quoted},
     feed::{Closed, FeedEvent, FeedReceiver, channel},
     hub::{OpenedLog, OpenedSource, run_opened},
-    record::{self, SessionChoice, StateDir, choose_session},
+    record::{self, SessionChoice, StateDir, choose_recorded, choose_session},
     tui::{FirstScreen, run_viewer},
 };
 
@@ -39,18 +39,18 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 /// Opens the log and shows it.
 pub(super) fn run(args: OpenArgs, context: &Context) -> Result<Exit, Failure> {
-    let source = choose(args.session.as_deref(), context)?;
+    let state = StateDir::locate(&context.env).dir;
+    let source = choose(args.session.as_deref(), state.as_ref(), context)?;
     require_terminal("`jq . LOG` reads a log without one")?;
     if source == OpenedSource::StandardInput && std::io::stdin().is_terminal() {
         return Err(Failure::usage("standard input is the terminal itself")
             .hint("pipe a log into it: xz -dc old.jsonl.xz | mcpsnoop open -"));
     }
     let is_file = matches!(source, OpenedSource::File(_));
-    let located = StateDir::locate(&context.env);
     let mut options = viewer_options(
         &args.viewer,
         FirstScreen::Stream(args.inner),
-        located.dir.as_ref(),
+        state.as_ref(),
         context,
     );
     (options.is_file, options.elsewhere) = (true, None);
@@ -72,7 +72,8 @@ pub(super) fn run(args: OpenArgs, context: &Context) -> Result<Exit, Failure> {
             // The viewer has been left: nobody waits for the reason.
         }
     })?;
-    let early = first_words(&mut events, &refused, is_file)?;
+    let failed = |error| explained(error, args.session.as_deref(), state.as_ref(), context);
+    let early = first_words(&mut events, &refused, is_file).map_err(failed)?;
     events.put_back(early);
     let shown = run_viewer(options, events, &mut |request| {
         if ask.try_send(request).is_err() {
@@ -81,7 +82,7 @@ pub(super) fn run(args: OpenArgs, context: &Context) -> Result<Exit, Failure> {
     });
     stopped.store(true, Ordering::Relaxed);
     drop(ask);
-    let failed = refused.try_recv().ok();
+    let refusal = refused.try_recv().ok();
     if reader.is_finished() && reader.join().is_err() {
         return Err(Failure::new(
             Exit::Failed,
@@ -89,7 +90,52 @@ pub(super) fn run(args: OpenArgs, context: &Context) -> Result<Exit, Failure> {
         ));
     }
     let exit = exit_of(shown?);
-    failed.map_or(Ok(exit), |error| Err(error.into()))
+    refusal.map_or(Ok(exit), |error| Err(failed(error)))
+}
+
+/// The failure of a log that was named. A file of that name was taken before any session (history.md
+/// 1, rule 2): when it is no log, the sessions of that name are what was meant.
+fn explained(
+    error: record::Error,
+    argument: Option<&str>,
+    state: Option<&StateDir>,
+    context: &Context,
+) -> Failure {
+    let is_no_log = matches!(error, record::Error::NotALog { .. });
+    let failure = Failure::from(error);
+    let has_ending = |name: &str| Path::new(name).extension().is_some_and(|it| it == "jsonl");
+    let is_name = |name: &&str| *name != "-" && !name.contains('/') && !has_ending(name);
+    let Some(name) = argument.filter(is_name).filter(|_| is_no_log) else {
+        return failure;
+    };
+    let mut failure = Failure {
+        causes: vec![format!(
+            "the file {} in this directory comes before sessions of that name",
+            quoted(name)
+        )],
+        hints: Vec::new(),
+        ..failure
+    };
+    match choose_recorded(name, state) {
+        Ok(SessionChoice::Found { id, modified, .. }) => {
+            let when = ago(modified, context.clock.now());
+            failure.hint(format!("its newest session: mcpsnoop open {id}   ({when})"))
+        }
+        Ok(SessionChoice::Named(path)) => {
+            failure.hint(format!("its session: mcpsnoop open {}", path.display()))
+        }
+        Err(record::Error::Ambiguous { candidates, .. }) => {
+            let open = |(id, ..): &(String, _, _)| format!("mcpsnoop open {id}");
+            failure.hints = candidates.iter().map(open).collect();
+            failure
+        }
+        Ok(SessionChoice::StandardInput) | Err(_) => {
+            failure
+                .causes
+                .push("no session id, label or prefix is called so either".to_owned());
+            failure.hint("`mcpsnoop` lists the sessions; another log is named by its path")
+        }
+    }
 }
 
 /// Waits for the first frame or for the reason why there is none. A file is given a moment only; a
@@ -98,7 +144,7 @@ fn first_words(
     events: &mut FeedReceiver,
     refused: &mpsc::Receiver<record::Error>,
     is_file: bool,
-) -> Result<Vec<FeedEvent>, Failure> {
+) -> Result<Vec<FeedEvent>, record::Error> {
     let started = Instant::now();
     let mut early = Vec::new();
     let mut told = is_file;
@@ -111,7 +157,7 @@ fn first_words(
             Err(Closed) => true,
         };
         if let Ok(error) = refused.try_recv() {
-            return Err(error.into());
+            return Err(error);
         }
         let begun = early
             .iter()
@@ -127,11 +173,12 @@ fn first_words(
 }
 
 /// Names the log (history.md 1).
-fn choose(argument: Option<&str>, context: &Context) -> Result<OpenedSource, Failure> {
-    let state = StateDir::locate(&context.env)
-        .dir
-        .unwrap_or_else(|| StateDir::at(PathBuf::from("/nonexistent")));
-    let path = match choose_session(argument, &state)? {
+fn choose(
+    argument: Option<&str>,
+    state: Option<&StateDir>,
+    context: &Context,
+) -> Result<OpenedSource, Failure> {
+    let path = match choose_session(argument, state)? {
         SessionChoice::StandardInput => return Ok(OpenedSource::StandardInput),
         SessionChoice::Named(path) => path,
         SessionChoice::Found { path, id, modified } => {
@@ -160,4 +207,51 @@ fn ago(then: Timestamp, now: Timestamp) -> String {
         _ => (seconds / 86_400, "day"),
     };
     format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpsnoop::base::{Clock, Env};
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_no_log_says_what_else_has_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateDir::at(folder.path());
+        state.create().unwrap();
+        let line = |id: &str, label: &str| {
+            format!(r#"{{"session_id":"{id}","server_label":"{label}","seq":1,"direction":"c2s"}}"#)
+        };
+        for (id, label) in [("srv.py-7-aa", "srv.py"), ("two-1", "x"), ("two-2", "x")] {
+            let path = state.sessions().join(format!("{id}.jsonl"));
+            std::fs::write(path, line(id, label)).unwrap();
+        }
+        let context = Context {
+            env: Env::of([("HOME", "/nonexistent")]),
+            clock: Clock::start(),
+        };
+        let failure = |name: &str, state| {
+            let error = record::Error::NotALog { path: name.into() };
+            explained(error, Some(name), state, &context)
+        };
+        let cases = [
+            ("srv.py", "mcpsnoop open srv.py-7-aa   ("),
+            ("two", "mcpsnoop open two-2"),
+            ("other.py", "`mcpsnoop` lists the sessions"),
+        ];
+        for (name, hint) in cases {
+            let failure = failure(name, Some(&state));
+            assert_eq!(failure.sentence, format!("`{name}` is not a session log"));
+            assert!(failure.causes[0].contains(name), "{failure:?}");
+            assert!(failure.hints.concat().contains(hint), "{failure:?}");
+            let nothing_else = failure.causes.len() == 2;
+            assert_eq!(nothing_else, name == "other.py", "{failure:?}");
+        }
+        assert_eq!(failure("srv.py", None).causes.len(), 2);
+        // A path can mean nothing but the file.
+        for path in ["./srv.py", "srv.jsonl"] {
+            assert!(failure(path, Some(&state)).causes.is_empty());
+        }
+    }
 }

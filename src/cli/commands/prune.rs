@@ -29,6 +29,7 @@ pub(super) fn run(args: &PruneArgs, context: &Context) -> Result<Exit, Failure> 
         return Err(Failure::usage("--label is blank").hint("leave it out to mean every label"));
     }
     let Some(state) = StateDir::locate(&context.env).dir else {
+        output::note("there is no state directory to look in: set MCPSNOOP_HOME");
         return nothing(&args.older_than);
     };
     let plan =
@@ -40,6 +41,7 @@ pub(super) fn run(args: &PruneArgs, context: &Context) -> Result<Exit, Failure> 
         })?;
     mention(&plan);
     if plan.candidates.is_empty() {
+        looked_in(&state, context);
         return nothing(&args.older_than);
     }
     let what = summary(&plan.candidates);
@@ -89,6 +91,24 @@ fn remove(plan: &PrunePlan, age: std::time::Duration, context: &Context) -> Resu
 fn nothing(age: &str) -> Result<Exit, Failure> {
     output::print(&format!("nothing older than {age}\n"))?;
     Ok(Exit::Done)
+}
+
+/// Says where nothing was found, and where there are sessions if there are none at all.
+fn looked_in(state: &StateDir, context: &Context) {
+    let sessions = state.sessions();
+    let absent = if sessions.exists() {
+        ""
+    } else {
+        ", which does not exist"
+    };
+    output::note(&format!("looked in {}{absent}", shown(&sessions)));
+    if let Some((other, logs)) = context.elsewhere(state) {
+        let other = shown(&other);
+        let plural = if logs == 1 { "" } else { "s" };
+        output::note(&format!(
+            "{other} has {logs} session log{plural}: `MCPSNOOP_HOME={other} mcpsnoop prune …`"
+        ));
+    }
 }
 
 fn mention(plan: &PrunePlan) {

@@ -2,6 +2,7 @@
 
 use std::{
     io::IsTerminal as _,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -10,12 +11,12 @@ use std::{
 };
 
 use mcpsnoop::{
-    base::quoted,
+    base::{quoted, quoted_bytes},
     feed::{Closed, FeedEvent, FeedReceiver, LinkState, channel},
     record::HostName,
     remote::{
-        self, ListedSession, ModeChoice, RemoteLocation, RemoteOptions, Target, cat_session,
-        list_sessions, run_remote,
+        self, ModeChoice, RemoteLocation, RemoteOptions, Target, cat_session, list_sessions,
+        run_remote,
     },
     reports::RemoteLines,
     tui::FirstScreen,
@@ -23,12 +24,13 @@ use mcpsnoop::{
 
 use tokio::sync::oneshot;
 
-use super::watch::{Sources, viewer_options};
+use super::watch::{DEFAULT_HISTORY, Sources, viewer_options};
 use crate::cli::{
     args::RemoteArgs,
     asking::Asking,
     context::Context,
     failure::{Exit, Failure, of_host},
+    listing::{json_list, text_list},
     output,
 };
 
@@ -49,6 +51,11 @@ pub(super) fn run(args: &RemoteArgs, context: &Context) -> Result<Exit, Failure>
         };
         return Err(Failure::usage(format!("{flag} takes exactly one target")));
     }
+    for file in &args.identity {
+        if let Some(warning) = missing_key(file) {
+            output::note(&warning);
+        }
+    }
     let prompter = Arc::new(Asking::new(args.batch, args.verbose > 0));
     if let Some(session) = &args.cat {
         cat(targets, session, options, prompter)
@@ -59,6 +66,21 @@ pub(super) fn run(args: &RemoteArgs, context: &Context) -> Result<Exit, Failure>
     } else {
         view(args, targets, options, &prompter, context)
     }
+}
+
+/// What is said at once about a key file that is not there; the login goes on, as it does with ssh.
+fn missing_key(file: &Path) -> Option<String> {
+    let error = std::fs::metadata(file).err()?;
+    let mut public = file.as_os_str().to_owned();
+    public.push(".pub");
+    // The public half alone names a key that the agent holds.
+    if Path::new(&public).exists() {
+        return None;
+    }
+    Some(format!(
+        "warning: the key file {} behind `-i` cannot be used: {error}; the other keys are tried",
+        quoted_bytes(file.as_os_str().as_encoded_bytes())
+    ))
 }
 
 fn targets(typed: &[String]) -> Result<Vec<Target>, Failure> {
@@ -209,72 +231,6 @@ fn list(
     Ok(exit)
 }
 
-/// One JSON object a session, as in the stream (remote.md 12).
-fn json_list(rows: &[ListedSession]) -> String {
-    let line = |row: &ListedSession| {
-        let object = serde_json::json!({
-            "type": "session",
-            "host": &*row.host.0,
-            "session_id": row.session,
-            "file": format!("{}.jsonl", row.session),
-            "size": row.size.0,
-            "modified": row.modified.to_string(),
-        });
-        format!("{object}\n")
-    };
-    rows.iter().map(line).collect()
-}
-
-fn text_list(rows: &[ListedSession], several: bool) -> String {
-    let zone = jiff::tz::TimeZone::system();
-    let cells: Vec<[String; 4]> = rows
-        .iter()
-        .map(|row| {
-            let when = jiff::Timestamp::from_nanosecond(i128::from(row.modified.as_nanos()))
-                .map_or_else(
-                    |_| row.modified.to_string(),
-                    |at| {
-                        at.to_zoned(zone.clone())
-                            .strftime("%Y-%m-%d %H:%M:%S")
-                            .to_string()
-                    },
-                );
-            [
-                quoted(&row.session),
-                row.size.to_string(),
-                when,
-                quoted(&row.host.0),
-            ]
-        })
-        .collect();
-    let width = |column: usize, head: &str| {
-        let widest = cells
-            .iter()
-            .filter_map(|row| row.get(column))
-            .map(|cell| mcpsnoop::base::width(cell))
-            .max();
-        widest.unwrap_or(0).max(head.len())
-    };
-    let (name, size) = (width(0, "SESSION"), width(1, "SIZE"));
-    let mut text = String::new();
-    let mut push = |cells: [&str; 4]| {
-        let [session, bytes, when, host] = cells;
-        let gap = name.saturating_sub(mcpsnoop::base::width(session));
-        let line = format!(
-            "{session}{:gap$}  {bytes:>size$}  {when:<19}  {}",
-            "",
-            if several { host } else { "" }
-        );
-        text.push_str(line.trim_end());
-        text.push('\n');
-    };
-    push(["SESSION", "SIZE", "MODIFIED", "HOST"]);
-    for [session, bytes, when, host] in &cells {
-        push([session, bytes, when, host]);
-    }
-    text
-}
-
 fn json(
     targets: Vec<Target>,
     options: RemoteOptions,
@@ -416,12 +372,9 @@ fn view(
         return Err(Failure::usage("standard input or output is no terminal")
             .hint("--json prints everything as lines, --list what is there"));
     }
-    let state = if args.no_local {
-        None
-    } else {
-        Some(context.state()?)
-    };
-    let mut shown = viewer_options(&args.viewer, FirstScreen::Sessions, state.as_ref(), context);
+    let local = (!args.no_local).then(|| context.state());
+    let state = local.as_ref().and_then(|local| local.as_ref().ok());
+    let mut shown = viewer_options(&args.viewer, FirstScreen::Sessions, state, context);
     shown.elsewhere = None;
     let count = targets.len();
     let (feed, mut events) = channel();
@@ -459,10 +412,9 @@ fn view(
         }
         return Err(first);
     }
-    if let Some(state) = &state {
-        sources.add_hub(state, Some(100), context, feed);
-    } else {
-        drop(feed);
+    match local {
+        Some(state) => sources.add_local(state, Some(DEFAULT_HISTORY), context, feed),
+        None => drop(feed),
     }
     events.put_back(early.events);
     sources.view(shown, events)

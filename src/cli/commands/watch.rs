@@ -3,7 +3,9 @@
 use std::{thread, time::Duration};
 
 use mcpsnoop::{
-    feed::{FeedReceiver, FeedRequest, FeedSender, channel},
+    feed::{
+        FeedEvent, FeedReceiver, FeedRequest, FeedSender, HostState, LinkState, Severity, channel,
+    },
     hub::{self, HubOptions, run_hub},
     record::{HostName, StateDir},
     tui::{Ended, FirstScreen, ViewerOptions, run_viewer},
@@ -23,7 +25,7 @@ use crate::cli::{
 /// Requests that may wait for a source; a viewer asks seldom and by hand.
 pub(super) const REQUEST_LIMIT: usize = 256;
 /// Logs that are loaded at the start unless the user says otherwise (log-format 10.2).
-const DEFAULT_HISTORY: usize = 100;
+pub(super) const DEFAULT_HISTORY: usize = 100;
 /// Tasks get this long to end after the viewer has.
 const SHUTDOWN: Duration = Duration::from_secs(4);
 
@@ -38,7 +40,7 @@ pub(super) fn run(
         "`mcpsnoop open -` reads a log, `mcpsnoop remote --json HOST` needs no terminal",
     )?;
     let state = context.state()?;
-    usable(&state)?;
+    refuse_unusable(&state)?;
     let options = viewer_options(viewer, FirstScreen::Sessions, Some(&state), context);
     let (feed, events) = channel();
     let mut sources = Sources::new()?;
@@ -47,12 +49,38 @@ pub(super) fn run(
 }
 
 /// A directory that cannot even be made holds nothing to watch: said before the screen is taken.
-fn usable(state: &StateDir) -> Result<(), Failure> {
+fn refuse_unusable(state: &StateDir) -> Result<(), Failure> {
     let path = state.base().to_owned();
     match state.create() {
         Err(source) if !path.is_dir() => Err(hub::Error::StateDir { path, source }.into()),
         _ => Ok(()),
     }
+}
+
+/// What a viewer is told of a machine whose sessions cannot be shown: a row and a message.
+fn unusable(failure: &Failure) -> Vec<FeedEvent> {
+    let host = HostName::local();
+    let parts = std::iter::once(&failure.sentence).chain(&failure.causes);
+    let reason = parts.cloned().collect::<Vec<_>>().join(": ");
+    let next = failure.hints.iter().map(|hint| format!("; {hint}"));
+    let text = reason.clone() + &next.collect::<String>();
+    vec![
+        FeedEvent::Host(HostState {
+            host: host.clone(),
+            target: String::new(),
+            link: LinkState::Lost,
+            mode: None,
+            reason: Some(reason),
+            state_dir: None,
+            clock_offset_ms: None,
+            round_trip: None,
+        }),
+        FeedEvent::Notice {
+            host,
+            severity: Severity::Error,
+            text,
+        },
+    ]
 }
 
 /// The tasks behind a viewer, and the way to ask and to stop them.
@@ -94,7 +122,7 @@ impl Sources {
         self.tasks.spawn_on(source, self.runtime.handle());
     }
 
-    /// This machine's sessions.
+    /// This machine's sessions; a directory that cannot be used fails the run.
     pub(super) fn add_hub(
         &mut self,
         state: &StateDir,
@@ -102,6 +130,41 @@ impl Sources {
         context: &Context,
         feed: FeedSender,
     ) {
+        let hub = self.hub(state, limit, context, feed);
+        self.add(async move { hub.await.err() });
+    }
+
+    /// This machine's sessions beside those of others: what stops them is told in their row and in
+    /// the messages, and fails nothing (remote.md 12).
+    pub(super) fn add_local(
+        &mut self,
+        state: Result<StateDir, Failure>,
+        limit: Option<usize>,
+        context: &Context,
+        feed: FeedSender,
+    ) {
+        let hub = state.map(|state| self.hub(&state, limit, context, feed.clone()));
+        self.add(async move {
+            let ended = match hub {
+                Ok(hub) => hub.await,
+                Err(failure) => Err(failure),
+            };
+            if let Err(failure) = ended
+                && feed.send(unusable(&failure)).await.is_err()
+            {
+                // The viewer has been left: nobody reads why.
+            }
+            None
+        });
+    }
+
+    fn hub(
+        &mut self,
+        state: &StateDir,
+        limit: Option<usize>,
+        context: &Context,
+        feed: FeedSender,
+    ) -> impl Future<Output = Result<(), Failure>> + Send + use<> {
         let (requests, stop) = self.ends();
         let options = HubOptions {
             state: state.clone(),
@@ -109,12 +172,10 @@ impl Sources {
             history_limit: limit,
             clock: context.clock,
         };
-        self.add(async move {
-            run_hub(options, feed, requests, stop)
-                .await
-                .err()
-                .map(Failure::from)
-        });
+        async move {
+            run_hub(options, feed, requests, stop).await?;
+            Ok(())
+        }
     }
 
     /// The runtime, for what runs before the viewer.
