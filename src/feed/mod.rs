@@ -16,6 +16,7 @@ mod merge_session;
 mod merge_tests;
 mod protocol;
 mod ranges;
+mod recall;
 
 pub use backoff::{Backoff, jittered};
 pub use channel::{Closed, FeedReceiver, FeedSender, channel};
@@ -27,3 +28,4 @@ pub use follower::{FollowStep, Follower, Pushed};
 pub use limits::{Looks, MergeLimits, Overflow};
 pub use merge::{LogState, Merge, MergeEvent, Offered};
 pub use protocol::{FirstLine, SUBSCRIBE_BUSY, first_line};
+pub use recall::{Recall, RecallStep, Recalling};

@@ -6,7 +6,7 @@ use std::{path::PathBuf, sync::Arc};
 use tokio::{sync::oneshot, task::JoinSet};
 
 use super::{
-    body::read_body,
+    body::{read_body, recall},
     connection::{ConnectionId, Incoming},
     logs::{Logs, Stage},
     piece::{LogPath, LogStat, Piece, read_piece, stat_log},
@@ -48,6 +48,7 @@ pub(super) enum Done {
         elsewhere: bool,
     },
     Body(FeedEvent),
+    Recalled(Vec<FeedEvent>),
 }
 
 /// Everything the hub knows.
@@ -171,6 +172,7 @@ impl Desk {
                 elsewhere,
             } => self.take_sought(&key, &path, stat, elsewhere),
             Done::Body(event) => self.out.push(event),
+            Done::Recalled(events) => self.out.extend(events),
         }
     }
 
@@ -197,6 +199,11 @@ impl Desk {
             FeedRequest::ReadBody { key, seq, place } => {
                 self.jobs
                     .spawn_blocking(move || Done::Body(read_body(key, seq, &place)));
+            }
+            FeedRequest::Recall(wanted) if wanted.key.host != self.host => {}
+            FeedRequest::Recall(wanted) => {
+                self.jobs
+                    .spawn_blocking(move || Done::Recalled(recall(&wanted)));
             }
             // A local hub has no link to take up or give up, and asks nothing.
             FeedRequest::Reconnect(_) | FeedRequest::Disconnect(_) | FeedRequest::Answer { .. } => {

@@ -18,7 +18,7 @@ use super::{
     sftp::{Attributes, Kind, Sftp, answers},
 };
 use crate::{
-    feed::{FollowStep, Follower, Pushed},
+    feed::{FeedEvent, FollowStep, Follower, Pushed, Recall, RecallStep, Recalling},
     record::{Decoder, Place, ReadEvent, Seq, SessionKey},
 };
 
@@ -70,6 +70,8 @@ pub(super) enum Report {
         seq: Seq,
         body: Result<Bytes, String>,
     },
+    /// Frames that were asked for again.
+    Recalled(Vec<FeedEvent>),
     /// Another SFTP session.
     Sftp(Result<Sftp, SftpError>),
 }
@@ -258,6 +260,40 @@ async fn read_body(
     sftp.close_soon(&file);
     read.map_err(words)?
         .ok_or_else(|| "the log has no such frame any more".to_owned())
+}
+
+/// Reads frames back.
+pub(super) async fn recall(sftp: Arc<Sftp>, wanted: Recall, reports: Reports) {
+    let events = match read_frames(&sftp, &wanted).await {
+        Ok(events) => events,
+        Err(reason) => vec![wanted.failed(reason)],
+    };
+    reports.tell(Report::Recalled(events)).await;
+}
+
+async fn read_frames(sftp: &Arc<Sftp>, wanted: &Recall) -> Result<Vec<FeedEvent>, String> {
+    let path = wanted.log.to_string_lossy();
+    if !is_log_name(path.rsplit('/').next().unwrap_or_default()) {
+        return Err("these frames lie in no log".to_owned());
+    }
+    let words = |error: SftpError| error.to_string();
+    let file = sftp.open_file(&path).await.map_err(words)?;
+    let read = async {
+        let size = sftp.lstat(&path).await?.size;
+        let mut recalling = Recalling::new(wanted.clone(), size);
+        while let RecallStep::Read { offset, length } = recalling.step() {
+            let mut range = RangeReader::new(sftp, &file, offset, offset + length);
+            let mut bytes = Vec::new();
+            while let Some(part) = range.next().await? {
+                bytes.extend_from_slice(&part);
+            }
+            recalling.push(&bytes);
+        }
+        Ok(recalling.finish())
+    };
+    let read = read.await;
+    sftp.close_soon(&file);
+    read.map_err(words)
 }
 
 /// The line at an offset, if it is the frame that is looked for.
