@@ -35,7 +35,7 @@ use crate::{
 const ABSENT_AFTER: i64 = 2_000_000_000;
 
 /// One layer of the stack; the table of sessions is always the lowest.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Screen {
     /// The frames of a session.
     Stream(SessionKey),
@@ -162,6 +162,11 @@ impl App {
             }
             Event::Feed(event) => self.feed(*event),
             Event::Tick => self.tick(),
+            Event::Laid(laid) => {
+                if let Some(state) = self.inspector_mut() {
+                    state.laid(&laid);
+                }
+            }
             Event::Done(severity, text) => self.toast(severity, text),
         }
         self.effects()
@@ -170,7 +175,21 @@ impl App {
     /// What must be done outside by now.
     pub(super) fn effects(&mut self) -> Vec<Effect> {
         self.ask_bodies();
+        let now = self.now;
+        let jobs: Vec<_> = self.inspector_mut().map_or_else(Vec::new, |state| {
+            let pending = state.pending.iter_mut();
+            pending.filter_map(|pending| pending.begin(now)).collect()
+        });
+        self.effects.extend(jobs.into_iter().map(Effect::LayOut));
         std::mem::take(&mut self.effects)
+    }
+
+    /// The frame that is inspected, other layers above it or not.
+    fn inspector_mut(&mut self) -> Option<&mut inspector::State> {
+        self.stack.iter_mut().rev().find_map(|screen| match screen {
+            Screen::Inspector(state) => Some(&mut **state),
+            _ => None,
+        })
     }
 
     fn tick(&mut self) {
@@ -300,7 +319,7 @@ impl App {
 
     fn body_arrived(&mut self, key: &SessionKey, seq: u64, outcome: &BodyOutcome) {
         self.filter_body(key, Seq(seq), outcome);
-        if let Some(Screen::Inspector(state)) = self.stack.last_mut()
+        if let Some(state) = self.inspector_mut()
             && state.key == *key
             && state.id.seq.0 == seq
             && state.is_waiting()

@@ -6,6 +6,7 @@
 
 mod actions;
 mod app;
+mod background;
 mod body;
 mod canvas;
 mod chrome;
@@ -35,6 +36,7 @@ mod panel_actions;
 mod pausing;
 mod picks;
 mod preparing;
+mod pretty;
 mod prompt;
 mod prompting;
 mod raw;
@@ -42,9 +44,11 @@ mod readback;
 mod screens;
 mod search;
 mod settings;
+mod signals;
 mod sort_keys;
 mod status;
 mod terminal;
+mod text_mode;
 mod theme;
 mod unread;
 mod window;

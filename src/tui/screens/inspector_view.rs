@@ -10,7 +10,7 @@ use crate::{
     session::{Call, DisplayStatus, Kind, Row, RowId, Session},
     tui::{
         app::App,
-        body::RAW_FROM,
+        body::{Mode, RAW_FROM},
         canvas::{Canvas, Extent, cells},
         detail::{Words, answer, beginning, compact, describe, held, read, without_meta},
         ink::Ink,
@@ -81,11 +81,17 @@ pub(in crate::tui) fn body(app: &App, canvas: &mut Canvas<'_>, session: &Session
         canvas.put(0, y + 1, canvas.regions.width, &line, Ground::Page);
         y += 2;
     }
-    let title = Ink::lit(Role::Strong, "body ").and_lit(Role::Text, state.mode.name());
-    let path = state.path().unwrap_or("");
-    let right = match &state.body.notice {
-        Some(notice) => Ink::say(Role::Warn, notice),
-        None => Ink::of(Role::Muted, Shown::row(path.as_bytes())),
+    let mode = if state.awaited().is_some() {
+        Mode::Raw
+    } else {
+        state.mode
+    };
+    let title = Ink::lit(Role::Strong, "body ").and_lit(Role::Text, mode.name());
+    let path = state.path().unwrap_or_default();
+    let right = match (preparing(app, state), &state.body.notice) {
+        (Some(words), _) => Ink::say(Role::Live, words),
+        (None, Some(notice)) => Ink::say(Role::Warn, notice),
+        (None, None) => Ink::of(Role::Muted, Shown::row(path.as_bytes())),
     };
     canvas.rule(y, &title, &right);
     if let Some(why) = state.why_invalid {
@@ -95,6 +101,15 @@ pub(in crate::tui) fn body(app: &App, canvas: &mut Canvas<'_>, session: &Session
     }
     let height = body_height(app, session, state);
     text(canvas, state, y + 1, height);
+}
+
+/// `preparing pretty 42 %`, while the chosen mode is not there yet.
+fn preparing(app: &App, state: &State) -> Option<String> {
+    let pending = state.awaited()?;
+    let done = pending
+        .percent(app.now)
+        .map_or_else(String::new, |percent| format!(" {percent} %"));
+    Some(format!("preparing {}{done}", pending.mode.name()))
 }
 
 /// Lines of the body on screen.
