@@ -7,7 +7,7 @@ use super::{
     keys::{Action, Place, action_of},
     layout::Regions,
     prompt::{Prompt, PromptKind},
-    screens::{sessions, sessions_view, stream, stream_view},
+    screens::{session_cells, sessions, stream, stream_view},
 };
 use crate::{
     feed::{FeedRequest, PromptAnswer, Severity},
@@ -208,7 +208,7 @@ impl App {
             }
             Action::Sort(column) => self.sessions.sort_by(column),
             Action::SortBeside(by) => {
-                let keys = sessions_view::sort_keys(self.size.0, self.outside.hosts().len() > 1);
+                let keys = session_cells::sort_keys(self.size.0, self.outside.hosts().len() > 1);
                 let next = beside(&keys, self.sessions.sort.map(|(key, _)| key), by);
                 if let Some(next) = next {
                     self.sessions.sort = None;

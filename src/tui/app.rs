@@ -16,12 +16,12 @@ use super::{
     options::{FirstScreen, ViewerOptions},
     outside::Outside,
     pausing::{Paused, is_of_sessions},
-    picks::Order,
     prompt::{History, Prompt},
     readback::Readback,
     screens::{hosts, inspector, panel, sessions, stream},
     settings::Settings,
     theme::Role,
+    wanted::Order,
 };
 use crate::{
     base::{Shown, Timestamp},

@@ -8,8 +8,8 @@ use super::{
     event::Effect,
     glyphs::Signs,
     options::{Glyphs, ThemeName},
-    picks::{Order, SortColumn},
     screens::panel,
+    wanted::{Order, SortColumn},
 };
 use crate::{feed::Severity, record::SessionKey};
 

@@ -5,6 +5,7 @@
 //! SSH. Start with `app`, then `keys` and `screens`.
 
 mod actions;
+mod answer;
 mod app;
 mod background;
 mod body;
@@ -46,11 +47,13 @@ mod search;
 mod settings;
 mod signals;
 mod sort_keys;
+mod source_text;
 mod status;
 mod terminal;
 mod text_mode;
 mod theme;
 mod unread;
+mod wanted;
 mod window;
 
 pub use driver::{Ended, ViewerError, run_viewer};

@@ -11,8 +11,8 @@ use crate::{
         layout::Tier,
         numbers,
         outside::Host,
-        picks::Order,
         theme::{Ground, Role},
+        wanted::Order,
         window::{moved, top_row},
     },
 };

@@ -9,6 +9,7 @@ pub(super) mod inspector_view;
 mod inspector_window;
 pub(super) mod messages;
 pub(super) mod panel;
+pub(super) mod session_cells;
 pub(super) mod sessions;
 pub(super) mod sessions_view;
 pub(super) mod stream;

@@ -8,7 +8,7 @@ use crate::{
     session::{Filter, Health, Session, Source},
     tui::{
         outside::Outside,
-        picks::Order,
+        wanted::Order,
         window::{moved, top_row},
     },
 };

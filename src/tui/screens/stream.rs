@@ -7,7 +7,8 @@ use crate::{
     session::{Fact, Filter, RowId, Session},
     tui::{
         numbers,
-        picks::{Order, Picks, SortColumn, Wanted, rows_of},
+        picks::{Picks, rows_of},
+        wanted::{Order, SortColumn, Wanted},
         window::{moved, top_row},
     },
 };

@@ -12,9 +12,9 @@ use crate::{
         ink::Ink,
         layout::Tier,
         numbers,
-        picks::SortColumn,
-        status,
         theme::{Ground, Role},
+        status,
+        wanted::SortColumn,
     },
 };
 
