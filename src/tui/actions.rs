@@ -6,6 +6,7 @@ use super::{
     event::Effect,
     keys::{Action, Place, action_of},
     layout::Regions,
+    older,
     prompt::{Prompt, PromptKind},
     screens::{session_cells, sessions, stream, stream_view},
 };
@@ -140,7 +141,7 @@ impl App {
                 state.restore(session)
             }
         });
-        if lifted != Some(true) {
+        if lifted != Some(true) && !self.close_page() {
             self.stack.pop();
         }
     }
@@ -160,7 +161,7 @@ impl App {
         run: impl FnOnce(&mut stream::State, &Session) -> T,
     ) -> Option<T> {
         let key = self.stream_key()?.clone();
-        let session = self.analyzer.model().session(&key)?;
+        let session = older::shown(self.older.as_ref(), &self.analyzer, &key)?;
         Some(run(self.streams.get_mut(&key)?, session))
     }
 
@@ -227,6 +228,9 @@ impl App {
     }
 
     fn stream_action(&mut self, action: Action) {
+        if self.act_on_older(action) {
+            return;
+        }
         let grows = self.is_growing();
         if let Some(by) = self.distance(action) {
             self.with_stream(|state, session| state.step(session, by, grows));
@@ -262,7 +266,10 @@ impl App {
                     let target = state.problem(by);
                     target.ok_or_else(|| state.no_problem(state.selected, by))
                 });
-                self.select_or_say(target);
+                let is_last = matches!(target, Some(Err(_)));
+                if !(is_last && self.problem_among_older(by)) {
+                    self.select_or_say(target);
+                }
             }
             Action::Pair(by) => {
                 let target = self.with_stream(|state, session| {
@@ -287,6 +294,10 @@ impl App {
             Some(Err(nothing)) => return self.say(Severity::Info, nothing),
             None => return,
         };
+        let is_held = self.with_stream(|_, session| session.position(id).is_some());
+        if is_held == Some(false) && self.recall_row(id) {
+            return;
+        }
         let listed = self.with_stream(|state, session| state.jump(session, id));
         if listed == Some(false) {
             // A filter or clear hides it: it can still be looked at (C4, G9).

@@ -255,8 +255,8 @@ fn facts(
     {
         left = left.and_say(Role::Text, format!("  {}", numbers::span(nanos)));
     }
-    let down = app.outside.is_down(&session.key().host);
-    if let Some((word, role)) = status::of_row(row, call, down).map(status::word) {
+    let unsure = app.is_unsure(session.key());
+    if let Some((word, role)) = status::of_row(row, call, unsure).map(status::word) {
         left = left.and_lit(role, "  ").and_lit(role, word);
     }
     let mut right = Ink::default();
@@ -364,9 +364,9 @@ pub(in crate::tui) fn pair(app: &App, session: &Session, id: RowId) -> Ink {
     if let Some(answer) = hop.answer {
         left.and_say(role(answer), format!("resp {}", answer.seq))
     } else {
-        let down = app.outside.is_down(&session.key().host);
+        let unsure = app.is_unsure(session.key());
         let status = match call.status() {
-            DisplayStatus::Pending if down => DisplayStatus::PendingUncertain,
+            DisplayStatus::Pending if unsure => DisplayStatus::PendingUncertain,
             other => other,
         };
         let (word, role) = status::word(status);

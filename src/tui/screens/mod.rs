@@ -13,4 +13,6 @@ pub(super) mod session_cells;
 pub(super) mod sessions;
 pub(super) mod sessions_view;
 pub(super) mod stream;
+mod stream_cells;
+pub(super) mod stream_notes;
 pub(super) mod stream_view;

@@ -5,6 +5,7 @@ mod commands;
 mod frames;
 mod hints;
 mod large;
+mod older;
 mod released;
 mod rig;
 mod safety;
