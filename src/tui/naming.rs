@@ -84,7 +84,9 @@ impl App {
         } else {
             session.last()?
         };
-        u64::try_from(until.nanos_since(start)).ok()
+        let nanos = until.nanos_since(start);
+        // Nothing was seen after the call: that is no duration.
+        u64::try_from(nanos).ok().filter(|nanos| *nanos > 0)
     }
 
     /// A path with the home folder as `~`, ready to be shown.

@@ -239,6 +239,9 @@ fn session_notices(
     if app.outside.is_removed(session.key()) {
         say(Role::Warn, "log removed".to_owned());
     }
+    if let Some(words) = app.unanswered(session) {
+        say(Role::Muted, words.plain());
+    }
     older_notices(app, session, state, &mut say);
     let shown = app.session(session.key()).unwrap_or(session);
     let hidden = state.hidden(shown);

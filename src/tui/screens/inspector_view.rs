@@ -27,12 +27,12 @@ use crate::{
 const ROOMY: u16 = 14;
 
 /// Lines between the header and the body: facts, sections, the body's rule.
-pub(in crate::tui) fn head_lines(session: &Session, state: &State, height: u16) -> u16 {
+pub(in crate::tui) fn head_lines(app: &App, session: &Session, state: &State, height: u16) -> u16 {
     let why = u16::from(state.why_invalid.is_some());
     if height < ROOMY {
         return 2 + why;
     }
-    let half = if other_half(session, state.id).is_some() {
+    let half = if other_half(app, session, state.id).is_some() {
         2
     } else {
         0
@@ -75,9 +75,9 @@ pub(in crate::tui) fn body(app: &App, canvas: &mut Canvas<'_>, session: &Session
         }
     }
     if canvas.regions.height >= ROOMY
-        && let Some((title, line)) = other_half(session, state.id)
+        && let Some((title, line, there)) = other_half(app, session, state.id)
     {
-        canvas.rule(y, &title, &Ink::lit(Role::Muted, "x goes there"));
+        canvas.rule(y, &title, &Ink::lit(Role::Muted, there));
         let line = Ink::lit(Role::Text, "  ")
             .join(line)
             .cut(usize::from(canvas.regions.width), canvas.signs.elision);
@@ -120,7 +120,7 @@ pub(in crate::tui) fn body_height(app: &App, session: &Session, state: &State) -
     let below = if app.size.1 >= 20 { 2 } else { 1 };
     app.size
         .1
-        .saturating_sub(1 + head_lines(session, state, app.size.1) + below)
+        .saturating_sub(1 + head_lines(app, session, state, app.size.1) + below)
 }
 
 fn text(canvas: &mut Canvas<'_>, state: &State, y: u16, height: u16) {
@@ -290,10 +290,14 @@ fn facts(
     );
 }
 
-/// The other half of the call: a title and one line of it.
-fn other_half(session: &Session, id: RowId) -> Option<(Ink, Ink)> {
+/// The other half of the call: a title, one line of it, how to get there. Where none will come, why.
+fn other_half(app: &App, session: &Session, id: RowId) -> Option<(Ink, Ink, &'static str)> {
     let row = session.row(session.position(id)?)?;
     let call = session.call(row.call?)?;
+    if let Some(why) = app.no_answer(session, &row, &call) {
+        let title = Ink::lit(Role::Strong, "answer");
+        return Some((title, Ink::of(Role::Text, why), ""));
+    }
     let hop = call
         .hops
         .iter()
@@ -333,7 +337,7 @@ fn other_half(session: &Session, id: RowId) -> Option<(Ink, Ink)> {
     if call.progress_count > 0 {
         ink = ink.and_say(Role::Muted, format!(" ({} progress)", call.progress_count));
     }
-    Some((title, ink))
+    Some((title, ink, "x goes there"))
 }
 
 /// `req 316 <-> resp 318`, the current one strong (I1).
@@ -363,6 +367,8 @@ pub(in crate::tui) fn pair(app: &App, session: &Session, id: RowId) -> Ink {
         .and_lit(Role::Faint, " ");
     if let Some(answer) = hop.answer {
         left.and_say(role(answer), format!("resp {}", answer.seq))
+    } else if let Some(word) = row.and_then(|row| app.no_answer_word(session, &row, &call)) {
+        left.and_lit(Role::Muted, word)
     } else {
         let unsure = app.is_unsure(session.key());
         let status = match call.status() {

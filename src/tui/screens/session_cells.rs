@@ -206,7 +206,7 @@ impl<'a> Facts<'a> {
 
     fn pending(&self) -> Ink {
         let counters = self.session.counters();
-        let role = if counters.pending > counters.parked {
+        let role = if counters.pending > counters.parked && !self.app.is_over(self.session) {
             Role::Live
         } else {
             Role::Muted

@@ -8,7 +8,7 @@ use crate::{
     tui::{
         app::App,
         canvas::{Column, Side, highlight},
-        detail::{Words, describe, unquoted},
+        detail::{Described, Words, describe, unquoted, with_part},
         ink::Ink,
         layout::Tier,
         numbers, status,
@@ -82,6 +82,22 @@ pub(super) fn columns(width: u16) -> Columns {
     }
 }
 
+/// A row in words, with what is to be said of an answer that will not come.
+fn described(
+    app: &App,
+    session: &Session,
+    row: &Row<'_>,
+    call: Option<&Call>,
+    words: Words,
+) -> Described {
+    let signs = &app.settings.signs;
+    let mut described = describe(row, session, words, signs);
+    if let Some(why) = call.and_then(|call| app.no_answer_in_short(session, row, call)) {
+        described.detail = with_part(Ink::lit(Role::Muted, why), described.detail, signs);
+    }
+    described
+}
+
 /// The cells of a row.
 pub(super) fn row_cells(
     app: &App,
@@ -99,7 +115,7 @@ pub(super) fn row_cells(
     } else {
         Words::Short
     };
-    let mut described = describe(&row, session, words, &app.settings.signs);
+    let mut described = described(app, session, &row, call, words);
     let filter = state.picks.wanted().filter.as_ref();
     if let Some(words) = filter
         .map(crate::session::Filter::words)
@@ -196,7 +212,7 @@ fn duration_cell(app: &App, session: &Session, row: &Row<'_>, call: Option<&Call
         Kind::Request
             if call.is_open() && call.hops.last().is_some_and(|hop| hop.request == row.id) =>
         {
-            let role = if app.is_unsure(session.key()) {
+            let role = if app.is_unsure(session.key()) || app.is_over(session) {
                 Role::Muted
             } else {
                 Role::Live
@@ -217,6 +233,11 @@ fn status_cell(app: &App, session: &Session, row: &Row<'_>, call: Option<&Call>)
     };
     let (word, role) = status::word(status);
     let role = match (status, call) {
+        (DisplayStatus::Pending | DisplayStatus::Input, Some(call))
+            if app.no_answer(session, row, call).is_some() =>
+        {
+            Role::Muted
+        }
         // Only an open stream ended, nothing was owed (6.2).
         (DisplayStatus::Lost, Some(call)) if !call.errored => Role::Warn,
         _ => role,

@@ -10,7 +10,7 @@ use crate::{
     tui::{
         app::{App, counter, sort_words},
         canvas::{Canvas, Extent},
-        detail::{Words, describe},
+        detail::{Words, describe, with_part},
         ink::Ink,
         layout::Tier,
         numbers,
@@ -287,6 +287,12 @@ pub(in crate::tui) fn detail(app: &App, session: &Session, state: &State) -> Ink
         .selected
         .and_then(|id| session.row(session.position(id)?));
     row.map_or_else(Ink::default, |row| {
-        describe(&row, session, Words::Long, &app.settings.signs).detail
+        let signs = &app.settings.signs;
+        let detail = describe(&row, session, Words::Long, signs).detail;
+        let call = row.call.and_then(|call| session.call(call));
+        match call.and_then(|call| app.no_answer(session, &row, &call)) {
+            Some(why) => with_part(Ink::of(Role::Muted, why), detail, signs),
+            None => detail,
+        }
     })
 }

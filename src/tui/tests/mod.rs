@@ -11,3 +11,4 @@ mod rig;
 mod safety;
 mod samples;
 mod screens;
+mod unanswered;

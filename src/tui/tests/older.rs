@@ -216,6 +216,9 @@ fn what_lies_beyond_a_page_is_not_concluded() {
     dropped.read();
     let line = dropped.rig.selected();
     assert!(line.contains("pending?"), "{line}");
+    dropped
+        .rig
+        .line_with("its answer is not among the frames shown");
     assert!(
         !dropped.rig.text().contains("missing"),
         "{}",
