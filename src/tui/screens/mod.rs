@@ -2,6 +2,7 @@
 
 pub(super) mod first_run;
 pub(super) mod help;
+mod host_detail;
 pub(super) mod hosts;
 pub(super) mod inspector;
 mod inspector_facts;

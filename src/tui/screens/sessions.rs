@@ -141,6 +141,11 @@ impl State {
             let kept = |key: &SessionKey| shown.iter().any(|session| session.key() == key);
             self.order.retain(kept);
         }
+        // While the list fills and nobody has chosen, the first row is the selected one.
+        if self.moved_at.is_none() && outside.is_settling(now) {
+            self.at = 0;
+            self.selected = self.item(0);
+        }
         self.keep_selection(height);
     }
 

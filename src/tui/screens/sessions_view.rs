@@ -51,8 +51,13 @@ pub(in crate::tui) fn body(app: &App, canvas: &mut Canvas<'_>) {
                 let sign = Ink::lit(Role::Muted, canvas.signs.backfill);
                 canvas.put(1, y, 1, &sign, ground);
                 let older = u64::try_from(app.outside.older_sessions()).unwrap_or(u64::MAX);
+                let most = match older {
+                    1 => "it",
+                    2..=100 => "them",
+                    _ => "100",
+                };
                 let words = format!(
-                    "{} on disk, enter loads 100",
+                    "{} on disk, enter loads {most}",
                     numbers::plural(older, "older session", "older sessions")
                 );
                 canvas.put(
