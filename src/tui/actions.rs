@@ -272,12 +272,13 @@ impl App {
                 }
             }
             Action::Pair(by) => {
+                let is_page = self.is_page();
                 let target = self.with_stream(|state, session| {
                     let target = state
                         .selected
                         .and_then(|id| stream::State::related(session, id, by));
                     target.ok_or_else(|| {
-                        stream::State::no_related(session, state.selected).to_owned()
+                        stream::State::no_related(session, state.selected, is_page).to_owned()
                     })
                 });
                 self.select_or_say(target);

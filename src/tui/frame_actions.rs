@@ -88,9 +88,12 @@ impl App {
                 self.other_frame(next, |app| app.problem_among_older(by));
             }
             Action::Pair(by) => {
+                let is_page = self.is_page();
                 let related = |_: &stream::State, session: &Session, id| {
                     let target = stream::State::related(session, id, by);
-                    target.ok_or_else(|| stream::State::no_related(session, Some(id)).to_owned())
+                    target.ok_or_else(|| {
+                        stream::State::no_related(session, Some(id), is_page).to_owned()
+                    })
                 };
                 self.other_frame(related, |_| false);
             }

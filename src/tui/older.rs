@@ -99,6 +99,11 @@ impl App {
             .is_some_and(|older| older.key == *key && older.page.is_some())
     }
 
+    /// True while the stream that the screen is about shows such a page.
+    pub(super) fn is_page(&self) -> bool {
+        self.stream_key().is_some_and(|key| self.has_page(key))
+    }
+
     /// First and last number of the page that is shown.
     pub(super) fn page_range(&self, key: &SessionKey) -> Option<(Seq, Seq)> {
         let session = self.session(key).filter(|_| self.has_page(key))?;

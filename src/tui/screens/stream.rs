@@ -278,7 +278,14 @@ impl State {
     }
 
     /// What there is to say when a frame has no related one.
-    pub(in crate::tui) fn no_related(session: &Session, id: Option<RowId>) -> &'static str {
+    pub(in crate::tui) fn no_related(
+        session: &Session,
+        id: Option<RowId>,
+        is_page: bool,
+    ) -> &'static str {
+        if is_page {
+            return "its other half is not among the frames shown";
+        }
         let row = id.and_then(|id| session.row(session.position(id)?));
         if row.is_some_and(|row| row.call.is_some()) {
             "this frame has no other half"

@@ -255,3 +255,32 @@ fn a_log_that_cannot_be_read_says_why() {
         .line_with("older frames cannot be read: the log was \\u001bremoved");
     dropped.selected_id(200);
 }
+
+#[test]
+fn an_answer_at_the_edge_of_a_page_is_no_fault() {
+    let mut dropped = Dropped::new(200, 0);
+    dropped.rig.keys("g");
+    let mut wanted = dropped.asked().unwrap();
+    // As if the page began behind the request of the first answer.
+    wanted.from = crate::record::Seq(50);
+    let mut recalling = Recalling::new(wanted, dropped.bytes.len() as u64);
+    while let RecallStep::Read { .. } = recalling.step() {
+        let bytes = dropped.bytes.clone();
+        recalling.push(&bytes);
+    }
+    let mut events = recalling.finish();
+    for event in &mut events {
+        if let FeedEvent::Recalled { from, .. } = event {
+            *from = crate::record::Seq(1);
+        }
+    }
+    dropped.rig.feed(events);
+    let line = dropped.rig.selected();
+    assert!(line.contains("resp") && line.contains(" 25 "), "{line}");
+    dropped.rig.keys("x");
+    dropped
+        .rig
+        .line_with("its other half is not among the frames shown");
+    dropped.rig.keys("!");
+    dropped.rig.line_with("no frame matches ! problems");
+}
