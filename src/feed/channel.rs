@@ -291,6 +291,9 @@ fn weight(event: &FeedEvent) -> usize {
             outcome: BodyOutcome::Line(bytes),
             ..
         } => bytes.len(),
+        FeedEvent::Recalled { frames, .. } => {
+            frames.iter().map(|frame| frame.line.bytes.len()).sum()
+        }
         _ => 0,
     }
 }

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
+use super::recall::Recall;
 use crate::{
     base::{ByteCount, Timestamp},
     record::{HostName, Line, Liveness, Place, Seq, SessionKey},
@@ -232,6 +233,18 @@ pub enum FeedEvent {
         /// The bytes, or why not.
         outcome: BodyOutcome,
     },
+    /// Frames that were asked for again, in one or several parts: they are history that the merge
+    /// delivered before, and change nothing.
+    Recalled {
+        /// Whose.
+        key: SessionKey,
+        /// First number that was asked for.
+        from: Seq,
+        /// Frames in ascending order.
+        frames: Vec<FeedFrame>,
+        /// With the last part: all that the log holds is here, or why not (untrusted text).
+        end: Option<Result<(), String>>,
+    },
     /// A question that only the user can answer.
     Prompt {
         /// Host that asks.
@@ -287,6 +300,8 @@ pub enum FeedRequest {
         /// Where its line lies.
         place: Place,
     },
+    /// Read frames back that left memory.
+    Recall(Recall),
     /// Try to connect now.
     Reconnect(HostName),
     /// Give the host up.

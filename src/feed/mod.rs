@@ -17,6 +17,7 @@ mod merge_session;
 mod merge_tests;
 mod protocol;
 mod ranges;
+mod recall;
 
 pub use backoff::{Backoff, jittered};
 pub use channel::{Closed, FeedReceiver, FeedSender, channel};
@@ -28,3 +29,4 @@ pub use follower::{FollowStep, Follower, Pushed};
 pub use limits::{Looks, MergeLimits, Overflow};
 pub use merge::{LogState, Merge, MergeEvent, Offered};
 pub use protocol::{FirstLine, SUBSCRIBE_BUSY, first_line};
+pub use recall::{Recall, RecallStep, Recalling};

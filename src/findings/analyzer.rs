@@ -70,10 +70,11 @@ impl Analyzer {
                     facts: vec![Fact::Summary],
                 }
             }
-            // What is known of hosts, listings, bodies and prompts is the viewer's business.
+            // What is known of hosts, listings, bodies, older frames and prompts is the viewer's business.
             FeedEvent::Listing(_)
             | FeedEvent::Progress(_)
             | FeedEvent::Body { .. }
+            | FeedEvent::Recalled { .. }
             | FeedEvent::Prompt { .. }
             | FeedEvent::Notice { .. }
             | FeedEvent::End(_) => Update::default(),

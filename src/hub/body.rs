@@ -1,4 +1,4 @@
-//! Reading a frame's line back from its log.
+//! Reading a frame's line, or a stretch of frames, back from its log.
 
 use std::{fs::File, io, os::unix::fs::FileExt as _};
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::piece::open_regular;
 use crate::{
-    feed::{BodyOutcome, FeedEvent},
+    feed::{BodyOutcome, FeedEvent, Recall, RecallStep, Recalling},
     record::{Decoder, Line, LineReader, Place, ReadEvent, Seq, SessionKey},
 };
 
@@ -41,6 +41,32 @@ fn line_at(key: &SessionKey, seq: Seq, place: &Place) -> io::Result<Option<Bytes
     }
     // A live frame's place is a forecast, and a log may have been replaced by a longer one.
     search(&file, key, seq)
+}
+
+/// Reads frames back; the answer is always events.
+pub(super) fn recall(wanted: &Recall) -> Vec<FeedEvent> {
+    let read = || -> io::Result<Vec<FeedEvent>> {
+        let file = open_regular(&wanted.log)?.ok_or(io::ErrorKind::NotFound)?;
+        let mut recalling = Recalling::new(wanted.clone(), file.metadata()?.len());
+        let mut buffer = Vec::new();
+        while let RecallStep::Read { offset, length } = recalling.step() {
+            buffer.resize(
+                usize::try_from(length).map_or(CHUNK, |length| length.min(CHUNK)),
+                0,
+            );
+            let count = file.read_at(&mut buffer, offset)?;
+            recalling.push(buffer.get(..count).unwrap_or_default());
+        }
+        Ok(recalling.finish())
+    };
+    read().unwrap_or_else(|error| {
+        let reason = if error.kind() == io::ErrorKind::NotFound {
+            "the log was removed".to_owned()
+        } else {
+            format!("the log cannot be read: {error}")
+        };
+        vec![wanted.failed(reason)]
+    })
 }
 
 fn search(file: &File, key: &SessionKey, seq: Seq) -> io::Result<Option<Bytes>> {

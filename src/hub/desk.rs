@@ -132,6 +132,7 @@ impl Desk {
                 elsewhere,
             } => self.take_sought(&key, &path, stat, elsewhere),
             Done::Body(event) => self.out.push(event),
+            Done::Recalled(events) => self.out.extend(events),
         }
     }
 
@@ -156,6 +157,8 @@ impl Desk {
             // The logs of another host are not here, even under the same path.
             FeedRequest::ReadBody { key, .. } if key.host != self.host => {}
             FeedRequest::ReadBody { key, seq, place } => self.read_back(key, seq, place),
+            FeedRequest::Recall(wanted) if wanted.key.host != self.host => {}
+            FeedRequest::Recall(wanted) => self.recall(wanted),
             // A local hub has no link to take up or give up, and asks nothing.
             FeedRequest::Reconnect(_) | FeedRequest::Disconnect(_) | FeedRequest::Answer { .. } => {
             }

@@ -6,14 +6,14 @@ use std::{collections::HashMap, io, sync::Arc};
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::{
-    body::read_body,
+    body::{read_body, recall},
     desk::Desk,
     logs::Stage,
     piece::{LogPath, LogStat, Piece, read_piece, stat_log},
 };
 use crate::{
     base::{Clock, Timestamp},
-    feed::{BodyOutcome, FeedEvent, Follower, LogState, Severity},
+    feed::{BodyOutcome, FeedEvent, Follower, LogState, Recall, Severity},
     record::{Catalogue, Liveness, Place, Seq, SessionKey, liveness_of},
 };
 
@@ -40,6 +40,7 @@ pub(super) enum Done {
         elsewhere: bool,
     },
     Body(FeedEvent),
+    Recalled(Vec<FeedEvent>),
 }
 
 /// What is under way.
@@ -57,6 +58,8 @@ pub(super) enum Job {
     Seek(SessionKey),
     /// Reading this frame back.
     Body(SessionKey, Seq),
+    /// Reading these frames back.
+    Recall(Box<Recall>),
 }
 
 /// The end of a job.
@@ -132,6 +135,9 @@ impl Desk {
                 let outcome = BodyOutcome::Unavailable("reading it broke off".to_owned());
                 self.out.push(FeedEvent::Body { key, seq, outcome });
             }
+            Job::Recall(wanted) => self
+                .out
+                .push(wanted.failed("reading it broke off".to_owned())),
             Job::Walk | Job::Look | Job::Liveness => {}
         }
         self.out.push(FeedEvent::Notice {
@@ -188,6 +194,13 @@ impl Desk {
         let job = Job::Body(key.clone(), seq);
         self.jobs
             .start(job, move || Done::Body(read_body(key, seq, &place)));
+    }
+
+    /// Reads frames back for the viewer.
+    pub(super) fn recall(&mut self, wanted: Recall) {
+        let job = Job::Recall(Box::new(wanted.clone()));
+        self.jobs
+            .start(job, move || Done::Recalled(recall(&wanted)));
     }
 
     /// Reads pieces of the logs whose turn it is.

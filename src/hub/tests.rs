@@ -23,7 +23,7 @@ use crate::{
     base::Clock,
     feed::{
         BodyOutcome, FeedEvent, FeedFrame, FeedReceiver, FeedRequest, HostState, LinkState, Mode,
-        Origin, SessionNews, channel,
+        Origin, Recall, SessionNews, channel,
     },
     record::{HostName, Liveness, Seq, SessionKey, StateDir},
 };
@@ -435,6 +435,49 @@ async fn live_frames_come_at_once_and_their_bodies_can_be_read_back() {
     let ended = |viewer: &Viewer| viewer.liveness("a-1") == Some(Liveness::Ended);
     run.until("its end", ended).await;
     run.viewer.assert_whole("a-1", 4);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn frames_that_left_memory_are_read_back_by_their_numbers() {
+    let base = Base::new();
+    base.append("a-1", &lines("a-1", 1..=3_000));
+    base.append("a-1", &lines("a-1", [2_000]));
+    let mut run = base.hub(None);
+    run.until("the log", |viewer| viewer.count("a-1") == 3_000)
+        .await;
+    let wanted = |log: &str, from, to| {
+        FeedRequest::Recall(Recall {
+            key: key("a-1"),
+            log: Arc::new(base.log(log)),
+            from: Seq(from),
+            to: Seq(to),
+            near: Seq(to),
+        })
+    };
+    run.ask(wanted("a-1", 1_200, 2_400)).await;
+    run.ask(wanted("gone", 7, 9)).await;
+    let answers = |viewer: &Viewer| {
+        let mut seqs = Vec::new();
+        let mut ends = Vec::new();
+        for event in &viewer.events {
+            if let FeedEvent::Recalled {
+                from, frames, end, ..
+            } = event
+            {
+                seqs.extend(frames.iter().map(|frame| frame.line.envelope.seq.0));
+                ends.extend(end.clone().map(|end| (from.0, end)));
+            }
+        }
+        (seqs, ends)
+    };
+    run.until("both answers", |viewer| answers(viewer).1.len() == 2)
+        .await;
+    let (seqs, mut ends) = answers(&run.viewer);
+    assert!(seqs.into_iter().eq(1_200..=2_400));
+    ends.sort_unstable();
+    assert_eq!(ends[0], (7, Err("the log was removed".to_owned())));
+    assert_eq!(ends[1], (1_200, Ok(())));
+    run.viewer.assert_whole("a-1", 3_000);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

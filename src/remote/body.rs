@@ -1,4 +1,5 @@
-//! Reading a body back from its log: at its place, else near it (remote.md 9.3).
+//! Reading back from a log: one body at its place, else near it (remote.md 9.3), and the frames of a
+//! page.
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use super::{
     range::RangeReader,
     sftp::{Kind, Open, Sftp},
 };
+use crate::feed::{FeedEvent, Recall, RecallStep, Recalling};
 use crate::record::{Decoder, Line, LineReader, Place, ReadEvent, Seq, SessionKey};
 
 /// Longest body that is read back (log-format 13: a line).
@@ -30,23 +32,60 @@ pub(super) async fn read_body(
     seq: Seq,
     place: &Place,
 ) -> Result<Bytes, String> {
-    let path = place.log.to_string_lossy();
-    let name = path.rsplit('/').next().unwrap_or_default();
-    if u64::from(place.length) > LONGEST_BODY || !is_log_name(name) {
-        return Err("the line is too long or lies in no log".to_owned());
+    if u64::from(place.length) > LONGEST_BODY {
+        return Err("the line is too long".to_owned());
+    }
+    let (file, size) = open_log(sftp, &place.log.to_string_lossy()).await?;
+    let mut search = Search::new(key, seq, place, size, AROUND);
+    let read = search.run(sftp, &file).await;
+    sftp.close_soon(&file);
+    read.map_err(|error| error.to_string())?
+        .ok_or_else(|| "the log has no such frame near its place any more".to_owned())
+}
+
+/// Reads the frames of a page.
+///
+/// # Errors
+/// The reason for the user.
+pub(super) async fn read_frames(
+    sftp: &Arc<Sftp>,
+    wanted: &Recall,
+) -> Result<Vec<FeedEvent>, String> {
+    let (file, size) = open_log(sftp, &wanted.log.to_string_lossy()).await?;
+    let read = recall(sftp, &file, Recalling::new(wanted.clone(), size)).await;
+    sftp.close_soon(&file);
+    read.map_err(|error| error.to_string())
+}
+
+async fn recall(
+    sftp: &Arc<Sftp>,
+    file: &Open,
+    mut recalling: Recalling,
+) -> Result<Vec<FeedEvent>, SftpError> {
+    while let RecallStep::Read { offset, length } = recalling.step() {
+        let mut range = RangeReader::new(sftp, file, offset, offset + length);
+        let mut bytes = Vec::new();
+        while let Some(part) = range.next().await? {
+            bytes.extend_from_slice(&part);
+        }
+        recalling.push(&bytes);
+    }
+    Ok(recalling.finish())
+}
+
+/// Opens a log, and tells its size.
+async fn open_log(sftp: &Arc<Sftp>, path: &str) -> Result<(Open, u64), String> {
+    if !is_log_name(path.rsplit('/').next().unwrap_or_default()) {
+        return Err("it lies in no log".to_owned());
     }
     let words = |error: SftpError| error.to_string();
     // A FIFO in its place would hold up the server's answers.
-    let found = sftp.lstat(&path).await.map_err(words)?;
+    let found = sftp.lstat(path).await.map_err(words)?;
     if found.kind != Kind::Regular {
         return Err("the log is no regular file any more".to_owned());
     }
-    let file = sftp.open_file(&path).await.map_err(words)?;
-    let mut search = Search::new(key, seq, place, found.size, AROUND);
-    let read = search.run(sftp, &file).await;
-    sftp.close_soon(&file);
-    read.map_err(words)?
-        .ok_or_else(|| "the log has no such frame near its place any more".to_owned())
+    let file = sftp.open_file(path).await.map_err(words)?;
+    Ok((file, found.size))
 }
 
 /// Looks for one frame in a log. Pure but for `run`.

@@ -374,6 +374,9 @@ impl Host {
                 let outcome = BodyOutcome::Unavailable("not connected".to_owned());
                 self.teller.push(FeedEvent::Body { key, seq, outcome });
             }
+            FeedRequest::Recall(wanted) => {
+                self.teller.push(wanted.failed("not connected".to_owned()));
+            }
             FeedRequest::LoadOlder(more) => self.intake.logs.load_older(more),
             _ => {}
         }

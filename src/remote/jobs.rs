@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::{
     attach::Attached,
-    body::read_body,
+    body::{read_body, read_frames},
     far_error::SftpError,
     link::Connected,
     listing::{self, FarListing, FarLog},
@@ -18,7 +18,7 @@ use super::{
     sftp::{Attributes, Kind, Open, Sftp, answers},
 };
 use crate::{
-    feed::{FollowStep, Follower, Pushed},
+    feed::{FeedEvent, FollowStep, Follower, Pushed, Recall},
     record::{Place, ReadEvent, Seq, SessionKey},
 };
 
@@ -68,6 +68,8 @@ pub(super) enum Report {
         seq: Seq,
         body: Result<Bytes, String>,
     },
+    /// Frames that were asked for again.
+    Recalled(Vec<FeedEvent>),
     /// Another SFTP session.
     Sftp(Result<Sftp, SftpError>),
 }
@@ -236,6 +238,15 @@ pub(super) async fn body(
 ) {
     let body = read_body(&sftp, &key, seq, &place).await;
     reports.tell(Report::Body { key, seq, body }).await;
+}
+
+/// Reads frames back.
+pub(super) async fn recall(sftp: Arc<Sftp>, wanted: Recall, reports: Reports) {
+    let events = match read_frames(&sftp, &wanted).await {
+        Ok(events) => events,
+        Err(reason) => vec![wanted.failed(reason)],
+    };
+    reports.tell(Report::Recalled(events)).await;
 }
 
 /// Starts SFTP anew after the server closed its channel.

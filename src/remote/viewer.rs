@@ -156,6 +156,7 @@ async fn dispatch(
     while let Some(request) = requests.recv().await {
         let about = match &request {
             FeedRequest::LoadFirst(key) | FeedRequest::ReadBody { key, .. } => Some(&key.host),
+            FeedRequest::Recall(wanted) => Some(&wanted.key.host),
             FeedRequest::Reconnect(host) | FeedRequest::Disconnect(host) => Some(host),
             FeedRequest::LoadOlder(_) | FeedRequest::Answer { .. } => None,
         };

@@ -359,6 +359,15 @@ impl<'h> Watch<'h> {
                     self.host.teller.push(FeedEvent::Body { key, seq, outcome });
                 }
             }
+            FeedRequest::Recall(wanted) => {
+                if let Some(sftp) = &self.sftp {
+                    let recall = jobs::recall(Arc::clone(sftp), wanted, self.reports.clone());
+                    self.jobs.spawn(recall);
+                } else {
+                    let failed = wanted.failed("not connected".to_owned());
+                    self.host.teller.push(failed);
+                }
+            }
             FeedRequest::Reconnect(_) => {
                 // The user doubts the connection.
                 self.due.ping = Instant::now();

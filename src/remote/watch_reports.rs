@@ -96,6 +96,12 @@ impl Watch<'_> {
                 self.host.teller.push(FeedEvent::Body { key, seq, outcome });
                 None
             }
+            Report::Recalled(events) => {
+                for event in events {
+                    self.host.teller.push(event);
+                }
+                None
+            }
             Report::Sftp(sftp) => self.sftp_again(sftp),
         }
     }

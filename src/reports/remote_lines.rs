@@ -58,6 +58,7 @@ impl RemoteLines {
             | FeedEvent::NotLoaded { .. }
             | FeedEvent::Progress(_)
             | FeedEvent::Body { .. }
+            | FeedEvent::Recalled { .. }
             | FeedEvent::Prompt { .. }
             | FeedEvent::Notice { .. }
             | FeedEvent::LogRemoved { .. } => {}

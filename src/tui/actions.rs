@@ -6,8 +6,9 @@ use super::{
     event::Effect,
     keys::{Action, Place, action_of},
     layout::Regions,
+    older,
     prompt::{Prompt, PromptKind},
-    screens::{sessions, sessions_view, stream, stream_view},
+    screens::{session_cells, sessions, stream, stream_view},
 };
 use crate::{
     feed::{FeedRequest, PromptAnswer, Severity},
@@ -140,7 +141,7 @@ impl App {
                 state.restore(session)
             }
         });
-        if lifted != Some(true) {
+        if lifted != Some(true) && !self.close_page() {
             self.stack.pop();
         }
     }
@@ -160,7 +161,7 @@ impl App {
         run: impl FnOnce(&mut stream::State, &Session) -> T,
     ) -> Option<T> {
         let key = self.stream_key()?.clone();
-        let session = self.analyzer.model().session(&key)?;
+        let session = older::shown(self.older.as_ref(), &self.analyzer, &key)?;
         Some(run(self.streams.get_mut(&key)?, session))
     }
 
@@ -208,7 +209,7 @@ impl App {
             }
             Action::Sort(column) => self.sessions.sort_by(column),
             Action::SortBeside(by) => {
-                let keys = sessions_view::sort_keys(self.size.0, self.outside.hosts().len() > 1);
+                let keys = session_cells::sort_keys(self.size.0, self.outside.hosts().len() > 1);
                 let next = beside(&keys, self.sessions.sort.map(|(key, _)| key), by);
                 if let Some(next) = next {
                     self.sessions.sort = None;
@@ -227,6 +228,9 @@ impl App {
     }
 
     fn stream_action(&mut self, action: Action) {
+        if self.act_on_older(action) {
+            return;
+        }
         let grows = self.is_growing();
         if let Some(by) = self.distance(action) {
             self.with_stream(|state, session| state.step(session, by, grows));
@@ -262,15 +266,19 @@ impl App {
                     let target = state.problem(by);
                     target.ok_or_else(|| state.no_problem(state.selected, by))
                 });
-                self.select_or_say(target);
+                let is_last = matches!(target, Some(Err(_)));
+                if !(is_last && self.problem_among_older(by)) {
+                    self.select_or_say(target);
+                }
             }
             Action::Pair(by) => {
+                let is_page = self.is_page();
                 let target = self.with_stream(|state, session| {
                     let target = state
                         .selected
                         .and_then(|id| stream::State::related(session, id, by));
                     target.ok_or_else(|| {
-                        stream::State::no_related(session, state.selected).to_owned()
+                        stream::State::no_related(session, state.selected, is_page).to_owned()
                     })
                 });
                 self.select_or_say(target);
@@ -287,6 +295,10 @@ impl App {
             Some(Err(nothing)) => return self.say(Severity::Info, nothing),
             None => return,
         };
+        let is_held = self.with_stream(|_, session| session.position(id).is_some());
+        if is_held == Some(false) && self.recall_row(id) {
+            return;
+        }
         let listed = self.with_stream(|state, session| state.jump(session, id));
         if listed == Some(false) {
             // A filter or clear hides it: it can still be looked at (C4, G9).

@@ -13,15 +13,16 @@ use super::{
     keys::Place,
     layout::{LEAST, Tier},
     messages::Messages,
+    older::{self, Older},
     options::{FirstScreen, ViewerOptions},
     outside::Outside,
     pausing::{Paused, is_of_sessions},
-    picks::Order,
     prompt::{History, Prompt},
     readback::Readback,
     screens::{hosts, inspector, panel, sessions, stream},
     settings::Settings,
     theme::Role,
+    wanted::Order,
 };
 use crate::{
     base::{Shown, Timestamp},
@@ -35,7 +36,7 @@ use crate::{
 const ABSENT_AFTER: i64 = 2_000_000_000;
 
 /// One layer of the stack; the table of sessions is always the lowest.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Screen {
     /// The frames of a session.
     Stream(SessionKey),
@@ -70,6 +71,8 @@ pub(super) struct App {
     pub(super) paused: Option<Paused>,
     pub(super) effects: Vec<Effect>,
     pub(super) readback: Readback,
+    /// Older frames of the session on screen, read back.
+    pub(super) older: Option<Older>,
     pub(super) quit_armed: bool,
     pub(super) is_file: bool,
     pub(super) first: Option<FirstScreen>,
@@ -117,6 +120,7 @@ impl App {
             paused: None,
             effects: Vec::new(),
             readback: Readback::default(),
+            older: None,
             quit_armed: false,
             is_file: options.is_file,
             first: Some(options.first).filter(|first| *first != FirstScreen::Sessions),
@@ -162,15 +166,35 @@ impl App {
             }
             Event::Feed(event) => self.feed(*event),
             Event::Tick => self.tick(),
+            Event::Laid(laid) => {
+                if let Some(state) = self.inspector_mut() {
+                    state.laid(&laid);
+                }
+            }
             Event::Done(severity, text) => self.toast(severity, text),
         }
+        self.forget_older();
         self.effects()
     }
 
     /// What must be done outside by now.
     pub(super) fn effects(&mut self) -> Vec<Effect> {
         self.ask_bodies();
+        let now = self.now;
+        let jobs: Vec<_> = self.inspector_mut().map_or_else(Vec::new, |state| {
+            let pending = state.pending.iter_mut();
+            pending.filter_map(|pending| pending.begin(now)).collect()
+        });
+        self.effects.extend(jobs.into_iter().map(Effect::LayOut));
         std::mem::take(&mut self.effects)
+    }
+
+    /// The frame that is inspected, other layers above it or not.
+    fn inspector_mut(&mut self) -> Option<&mut inspector::State> {
+        self.stack.iter_mut().rev().find_map(|screen| match screen {
+            Screen::Inspector(state) => Some(&mut **state),
+            _ => None,
+        })
     }
 
     fn tick(&mut self) {
@@ -178,8 +202,10 @@ impl App {
         if self.paused.is_none() && self.now.nanos_since(self.settled) >= 1_000_000_000 {
             self.settled = self.now;
             if self.analyzer.settle().contains(&Fact::Refolded) {
-                for (key, state) in &mut self.streams {
-                    if let Some(session) = self.analyzer.model().session(key) {
+                for session in self.analyzer.model().sessions() {
+                    let key = session.key();
+                    let older = self.older.as_mut();
+                    if let Some(state) = older::newest(older, &mut self.streams, key) {
                         state.picks.restart(session);
                     }
                 }
@@ -213,7 +239,7 @@ impl App {
         if let Some(key) = self.stream_key().cloned()
             && let (Some(state), Some(session)) = (
                 self.streams.get_mut(&key),
-                self.analyzer.model().session(&key),
+                older::shown(self.older.as_ref(), &self.analyzer, &key),
             )
             && state.picks.is_stale()
         {
@@ -225,6 +251,7 @@ impl App {
     fn feed(&mut self, event: FeedEvent) {
         match &event {
             FeedEvent::Body { key, seq, outcome } => return self.body_arrived(key, seq.0, outcome),
+            FeedEvent::Recalled { .. } => return self.take_recalled(event),
             FeedEvent::Prompt {
                 host,
                 id,
@@ -269,11 +296,23 @@ impl App {
         }
     }
 
+    fn take_recalled(&mut self, event: FeedEvent) {
+        if let FeedEvent::Recalled {
+            key,
+            from,
+            frames,
+            end,
+        } = event
+        {
+            self.recalled(&key, from, frames, end);
+        }
+    }
+
     pub(super) fn ingest(&mut self, event: &FeedEvent) {
         let update = self.analyzer.ingest(event);
         let Some(key) = update.key else { return };
         if let (Some(state), Some(session)) = (
-            self.streams.get_mut(&key),
+            older::newest(self.older.as_mut(), &mut self.streams, &key),
             self.analyzer.model().session(&key),
         ) {
             state.changed(session, &update.facts);
@@ -300,7 +339,7 @@ impl App {
 
     fn body_arrived(&mut self, key: &SessionKey, seq: u64, outcome: &BodyOutcome) {
         self.filter_body(key, Seq(seq), outcome);
-        if let Some(Screen::Inspector(state)) = self.stack.last_mut()
+        if let Some(state) = self.inspector_mut()
             && state.key == *key
             && state.id.seq.0 == seq
             && state.is_waiting()
@@ -331,8 +370,13 @@ impl App {
         self.toast(severity, Shown::row(text.as_ref().as_bytes()));
     }
 
-    /// One session.
+    /// One session as it is shown: a page of older frames while one is open.
     pub(super) fn session(&self, key: &SessionKey) -> Option<&Session> {
+        older::shown(self.older.as_ref(), &self.analyzer, key)
+    }
+
+    /// One session with all its figures and its newest frames.
+    pub(super) fn whole(&self, key: &SessionKey) -> Option<&Session> {
         self.analyzer.model().session(key)
     }
 
@@ -363,6 +407,7 @@ impl App {
 
     /// Opens the stream of a session.
     pub(super) fn open_stream(&mut self, key: SessionKey) {
+        self.close_page();
         let recording = self
             .session(&key)
             .is_some_and(|session| sessions::is_recording(session, &self.outside));

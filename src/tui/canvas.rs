@@ -211,19 +211,25 @@ impl Canvas<'_> {
         }
     }
 
-    /// Hints on the left, as many whole ones as fit, `? help` to the end; counters on the right.
-    /// Answers the hints that had no room.
+    /// Hints on the left, as many whole ones as fit beside `kept` cells of counters, `? help` to the
+    /// end; counters on the right. Those that are `idle` now have room, but are not drawn. Answers
+    /// the hints that had no room.
     pub(super) fn footer<'h>(
         &mut self,
         hints: &[&'h str],
+        idle: &[&str],
         help: bool,
         counters: &[Ink],
+        kept: u16,
     ) -> Vec<&'h str> {
         let y = self.regions.footer;
         let edge = self.regions.width.saturating_sub(1);
         let counters = self.counters(counters, usize::from(edge), help);
         let start = self.put_right(edge, y, &counters);
-        let (fit, dropped) = self.fitting(hints, help, start);
+        let kept = edge.saturating_sub(kept.min(edge / 2));
+        let (mut fit, mut dropped) = self.fitting(hints, help, start.min(kept));
+        fit.retain(|hint| !idle.contains(hint));
+        dropped.retain(|hint| !idle.contains(hint));
         let mut line = Ink::default();
         for hint in &fit {
             if !line.is_empty() {

@@ -6,14 +6,14 @@ use super::{
     app::{App, Screen},
     canvas::{Canvas, joined},
     header::header,
-    ink::Ink,
+    ink::{Ink, wrapped},
     keys::{Place, hints},
     layout::{LEAST, Regions},
     notices::notice,
     screens::{first_run, hosts, inspector_view, panel, sessions_view, stream_view},
     theme::{Ground, Role},
 };
-use crate::session::Session;
+use crate::{base::Shown, session::Session};
 
 /// Draws the screen into cells.
 pub(super) fn view(app: &App, buffer: &mut Buffer) {
@@ -41,22 +41,21 @@ fn too_small(app: &App, canvas: &mut Canvas<'_>) {
     if height == 0 {
         return;
     }
-    let line = match &app.prompt {
-        Some(prompt) => Ink::say(
-            Role::Text,
-            format!("{}{}", prompt.sign(), prompt.line.text()),
-        ),
-        None => Ink::say(
-            Role::Text,
-            format!(
-                "terminal too small: {width}x{height}, need {}x{}",
-                LEAST.0, LEAST.1
-            ),
+    let words = match &app.prompt {
+        Some(prompt) => format!("{}{}", prompt.sign(), prompt.line.text()),
+        None => format!(
+            "terminal too small: {width}x{height}, need {}x{}",
+            LEAST.0, LEAST.1
         ),
     };
-    let line = line.cut(usize::from(width), canvas.signs.elision);
-    let x = (width.saturating_sub(super::canvas::cells(line.width()))) / 2;
-    canvas.put(x, height / 2, width, &line, Ground::Page);
+    let lines = wrapped(&Shown::row(words.as_bytes()), usize::from(width.max(1)));
+    let all = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    let first = height.saturating_sub(all) / 2;
+    for (y, line) in (first..height).zip(lines) {
+        let line = Ink::of(Role::Text, line);
+        let x = (width.saturating_sub(super::canvas::cells(line.width()))) / 2;
+        canvas.put(x, y, width, &line, Ground::Page);
+    }
 }
 
 /// Lines of a text panel below the header.
@@ -200,22 +199,37 @@ fn footer<'h>(app: &App, canvas: &mut Canvas<'_>) -> Vec<&'h str> {
         }
     };
     let first_run = app.stack.is_empty() && first_run::is_due(app);
-    let mut shown: Vec<&str> = if first_run {
-        vec!["y copy", ": command"]
+    let shown = if first_run {
+        &["y copy", ": command"]
     } else {
-        hints(place).to_vec()
+        hints(place)
     };
+    let mut idle: Vec<&str> = Vec::new();
     if !has_problems(app) {
-        shown.retain(|hint| *hint != "! problems" && *hint != "} next problem");
+        idle.extend(["! problems", "} next problem"]);
     }
     if let Some(Screen::Inspector(state)) = app.stack.last()
         && state.search.is_empty()
     {
-        shown.retain(|hint| *hint != "n N match");
+        idle.push("n N match");
     }
     let counters = if first_run { Vec::new() } else { counters };
     let help = !matches!(place, Place::Inspector | Place::Help | Place::Messages);
-    canvas.footer(&shown, help, &counters)
+    let kept = if first_run {
+        0
+    } else {
+        kept_for_counters(place)
+    };
+    canvas.footer(shown, &idle, help, &counters, kept)
+}
+
+/// Cells of the footer that its counters may need: hints keep their places while figures grow.
+const fn kept_for_counters(place: Place) -> u16 {
+    match place {
+        Place::Sessions => 30,
+        Place::Stream => 44,
+        Place::Inspector | Place::Hosts | Place::Help | Place::Messages => 0,
+    }
 }
 
 /// `! problems` is offered only when there are any (L6).

@@ -8,8 +8,8 @@ use super::{
     event::Effect,
     glyphs::Signs,
     options::{Glyphs, ThemeName},
-    picks::{Order, SortColumn},
     screens::panel,
+    wanted::{Order, SortColumn},
 };
 use crate::{feed::Severity, record::SessionKey};
 
@@ -139,6 +139,9 @@ impl App {
     }
 
     fn load_command(&mut self, words: &[String]) -> bool {
+        if words.is_empty() && self.load_before() {
+            return true;
+        }
         let most = match words.first().map(String::as_str) {
             None => Some(100),
             Some("all") => None,

@@ -125,7 +125,7 @@ impl App {
             "value" => inspector?.value().map(value_text).map(String::into_bytes),
             "path" => inspector?
                 .path()
-                .map(|path| crate::base::block(path).into_bytes()),
+                .map(|path| crate::base::block(&path).into_bytes()),
             "args" => self
                 .arguments()
                 .map(|bytes| inspector_view::copy_text(&bytes, true).into_bytes()),

@@ -1,14 +1,20 @@
 //! What the METHOD and DETAIL cells of a frame say (tui.md 6.1 to 6.3).
 
-use super::{body::RAW_FROM, glyphs::Signs, ink::Ink, numbers, theme::Role};
+use super::{
+    answer::{answer, reason_phrase},
+    body::RAW_FROM,
+    glyphs::Signs,
+    ink::Ink,
+    numbers,
+    source_text::{beginning, compact, without_meta},
+    theme::Role,
+};
 use crate::{
-    base::{ByteCount, Shown},
+    base::Shown,
     session::{Body, Call, Kind, Row, Session},
     wire::{Message, json},
 };
 
-/// Most bytes of a body that a row looks at.
-const PREVIEW_BYTES: usize = 4 << 10;
 /// Cells of a progress bar.
 const BAR: usize = 8;
 
@@ -84,15 +90,6 @@ pub(super) fn read(bytes: &[u8]) -> Option<Message<'_>> {
     (bytes.len() <= RAW_FROM).then(|| Message::read(bytes))
 }
 
-/// How a large message begins: its result or its parameters, where they stand near the front.
-pub(super) fn beginning(bytes: &[u8]) -> Shown {
-    let head = bytes.get(..PREVIEW_BYTES).unwrap_or(bytes);
-    let value = [&b"\"result\":"[..], b"\"params\":"]
-        .into_iter()
-        .find_map(|name| Some(memchr::memmem::find(head, name)? + name.len()));
-    compact(bytes.get(value.unwrap_or(0)..).unwrap_or(bytes))
-}
-
 /// The bytes of a body in memory.
 pub(super) fn held(body: &Body) -> Option<&[u8]> {
     match body {
@@ -106,7 +103,7 @@ const fn is_json(body: &Body) -> bool {
 }
 
 /// Joins two parts by a dot.
-fn with_part(first: Ink, second: Ink, signs: &Signs) -> Ink {
+pub(super) fn with_part(first: Ink, second: Ink, signs: &Signs) -> Ink {
     match (first.is_empty(), second.is_empty()) {
         (true, _) => second,
         (_, true) => first,
@@ -121,7 +118,7 @@ fn with_part(first: Ink, second: Ink, signs: &Signs) -> Ink {
 fn plain(method: &'static str, role: Role, bytes: Option<&[u8]>) -> Described {
     Described {
         method: Ink::lit(role, method),
-        detail: Ink::of(Role::Muted, preview(bytes.unwrap_or_default())),
+        detail: Ink::of(Role::Muted, Shown::row(bytes.unwrap_or_default())),
     }
 }
 
@@ -217,124 +214,6 @@ fn response(
         method: with_badge(method, row),
         detail: Ink::of(Role::Muted, detail),
     }
-}
-
-/// Error text or summary of an answer (R4 to R6).
-pub(super) fn answer(
-    message: &Message<'_>,
-    row: &Row<'_>,
-    call: Option<&Call>,
-    revision: Option<&str>,
-) -> Shown {
-    if let Some(error) = message.error.filter(|error| *error != b"null") {
-        return error_text(error, revision);
-    }
-    let Some(result) = message.result else {
-        return Shown::default();
-    };
-    if row.flags.interim {
-        return asks(result);
-    }
-    let method = call.map_or("", |call| &*call.method);
-    for (listed, member, one, many) in LISTS {
-        if method == listed
-            && let Some(list) = json::member(result, member)
-        {
-            let number = u64::try_from(json::elements(list).count()).unwrap_or(u64::MAX);
-            let size = ByteCount(u64::try_from(result.len()).unwrap_or(u64::MAX));
-            let text = format!("{} {size}", numbers::plural(number, one, many));
-            return Shown::row(text.as_bytes());
-        }
-    }
-    first_block(result).unwrap_or_else(|| without_meta(result))
-}
-
-const LISTS: [(&str, &str, &str, &str); 4] = [
-    ("tools/list", "tools", "tool", "tools"),
-    ("prompts/list", "prompts", "prompt", "prompts"),
-    ("resources/list", "resources", "resource", "resources"),
-    (
-        "resources/templates/list",
-        "resourceTemplates",
-        "template",
-        "templates",
-    ),
-];
-
-/// The first text of a result's content, else the type and size of its first block.
-fn first_block(result: &[u8]) -> Option<Shown> {
-    let content = json::member(result, "content").or_else(|| json::member(result, "contents"))?;
-    let mut texts = json::elements(content).filter_map(|block| json::member(block, "text"));
-    if let Some(text) = texts.find_map(json::string) {
-        return Some(Shown::row(text.as_bytes()));
-    }
-    let block = json::elements(content).next()?;
-    let block = json::member(block, "resource").unwrap_or(block);
-    let kind = json::member(block, "mimeType").or_else(|| json::member(block, "type"));
-    let kind = kind.and_then(json::string)?;
-    let data = json::member(block, "data").or_else(|| json::member(block, "blob"));
-    let size = data.map_or(block.len(), |data| data.len().saturating_sub(2) / 4 * 3);
-    let size = ByteCount(u64::try_from(size).unwrap_or(u64::MAX));
-    Some(
-        Shown::literal("[")
-            .and(&Shown::row(kind.as_bytes()))
-            .and(&Shown::row(format!(" {size}]").as_bytes())),
-    )
-}
-
-/// `asks elicitation/create` of an interim result.
-fn asks(result: &[u8]) -> Shown {
-    let requests = json::member(result, "inputRequests").unwrap_or_default();
-    let mut methods: Vec<_> = json::members(requests)
-        .filter_map(|(_, request)| json::member(request, "method"))
-        .filter_map(json::string)
-        .collect();
-    methods.dedup();
-    if methods.is_empty() {
-        return Shown::literal("asks for input");
-    }
-    Shown::literal("asks ").and(&Shown::row(methods.join(", ").as_bytes()))
-}
-
-/// `code name: message` of an error object.
-pub(super) fn error_text(error: &[u8], revision: Option<&str>) -> Shown {
-    let code = json::member(error, "code");
-    let message = json::member(error, "message").and_then(json::string);
-    let name = code
-        .and_then(|code| std::str::from_utf8(code).ok()?.parse().ok())
-        .and_then(|code| code_name(code, revision));
-    let mut shown = Shown::row(code.unwrap_or_default());
-    if let Some(name) = name {
-        shown = shown.and(&Shown::literal(" ")).and(&Shown::literal(name));
-    }
-    match message {
-        Some(message) if shown.is_empty() => Shown::row(message.as_bytes()),
-        Some(message) => shown
-            .and(&Shown::literal(": "))
-            .and(&Shown::row(message.as_bytes())),
-        None if shown.is_empty() => compact(error),
-        None => shown,
-    }
-}
-
-/// The name of an error code where a revision gives it one (findings.md 2.6).
-fn code_name(code: i64, revision: Option<&str>) -> Option<&'static str> {
-    let modern = revision.is_some_and(|revision| revision >= "2026-07-28");
-    let known = revision.is_some();
-    Some(match code {
-        -32_700 => "parse error",
-        -32_600 => "invalid request",
-        -32_601 => "method not found",
-        -32_602 => "invalid params",
-        -32_603 => "internal error",
-        -32_002 if known && !modern => "resource not found",
-        -32_042 if revision == Some("2025-11-25") => "URL elicitation required",
-        -32_020 if modern => "header mismatch",
-        -32_021 if modern => "missing required client capability",
-        -32_022 if modern => "unsupported protocol version",
-        -1 if matches!(revision, Some("2025-06-18" | "2025-11-25")) => "user rejected",
-        _ => return None,
-    })
 }
 
 fn notification(
@@ -457,35 +336,6 @@ fn transport(row: &Row<'_>, bytes: Option<&[u8]>) -> Described {
     }
 }
 
-/// The phrase of an HTTP status.
-pub(super) const fn reason_phrase(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        202 => "Accepted",
-        204 => "No Content",
-        301 => "Moved Permanently",
-        302 => "Found",
-        307 => "Temporary Redirect",
-        308 => "Permanent Redirect",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        406 => "Not Acceptable",
-        408 => "Request Timeout",
-        409 => "Conflict",
-        413 => "Content Too Large",
-        415 => "Unsupported Media Type",
-        429 => "Too Many Requests",
-        500 => "Internal Server Error",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        _ => "",
-    }
-}
-
 fn other(row: &Row<'_>, bytes: Option<&[u8]>) -> Described {
     let word = if row.flags.truncated {
         "frame (cut)"
@@ -501,7 +351,7 @@ fn other(row: &Row<'_>, bytes: Option<&[u8]>) -> Described {
     let detail = if row.flags.truncated {
         Ink::default()
     } else {
-        Ink::of(Role::Muted, preview(bytes.unwrap_or_default()))
+        Ink::of(Role::Muted, Shown::row(bytes.unwrap_or_default()))
     };
     Described { method, detail }
 }
@@ -514,63 +364,6 @@ fn with_badge(method: Ink, row: &Row<'_>) -> Ink {
     }
 }
 
-/// The beginning of a text, on one line.
-fn preview(bytes: &[u8]) -> Shown {
-    Shown::row(bytes)
-}
-
-/// A JSON value without the blanks between its tokens, up to the bytes that a row looks at.
-pub(super) fn compact(value: &[u8]) -> Shown {
-    if value == b"{}" {
-        return Shown::default();
-    }
-    let mut out = Vec::with_capacity(value.len().min(PREVIEW_BYTES));
-    let (mut in_string, mut escaped) = (false, false);
-    for byte in value.iter().copied() {
-        if out.len() >= PREVIEW_BYTES {
-            break;
-        }
-        if in_string {
-            in_string = escaped || byte != b'"';
-            escaped = !escaped && byte == b'\\';
-        } else if json::is_blank(byte) {
-            continue;
-        } else {
-            in_string = byte == b'"';
-        }
-        out.push(byte);
-    }
-    Shown::row(&out)
-}
-
-/// An object without what every modern message carries: `_meta`, and that a result is complete.
-/// Nothing when nothing else is left.
-pub(super) fn without_meta(value: &[u8]) -> Shown {
-    let is_envelope = |key: &[u8], member: &[u8]| {
-        key == b"_meta" || (key == b"resultType" && member == b"\"complete\"")
-    };
-    if !json::members(value).any(|(key, member)| is_envelope(key, member)) {
-        return compact(value);
-    }
-    let mut rest = Vec::new();
-    for (key, member) in json::members(value).filter(|(key, member)| !is_envelope(key, member)) {
-        rest.push(if rest.is_empty() { b'{' } else { b',' });
-        rest.push(b'"');
-        rest.extend_from_slice(key);
-        rest.extend_from_slice(b"\":");
-        // More is not looked at anyway.
-        rest.extend(member.iter().take(PREVIEW_BYTES));
-        if rest.len() > PREVIEW_BYTES {
-            return compact(&rest);
-        }
-    }
-    if rest.is_empty() {
-        return Shown::default();
-    }
-    rest.push(b'}');
-    compact(&rest)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -578,33 +371,6 @@ mod tests {
 
     fn signs() -> Signs {
         Signs::of(Glyphs::Ascii)
-    }
-
-    #[test]
-    fn blanks_between_tokens_go() {
-        let shown = compact(b"{ \"a b\" :\t[1, 2 ],\n\"c\\\" d\": \"\\\\\" , \"e\": 1 }");
-        assert_eq!(
-            shown.plain(),
-            "{\"a b\":[1,2],\"c\\\" d\":\"\\\\\",\"e\":1}"
-        );
-    }
-
-    #[test]
-    fn what_every_message_carries_is_left_out() {
-        let cases = [
-            (
-                r#"{"_meta":{"a":1},"uri":"x","n":[1, 2]}"#,
-                r#"{"uri":"x","n":[1,2]}"#,
-            ),
-            (r#"{"_meta":{"a":1}}"#, ""),
-            (r#"{"resultType":"complete","ttlMs":0}"#, r#"{"ttlMs":0}"#),
-            (r#"{"resultType":"other"}"#, r#"{"resultType":"other"}"#),
-            (r#"{"a\"b":1,"_meta":{}}"#, r#"{"a\"b":1}"#),
-            ("[1, 2]", "[1,2]"),
-        ];
-        for (value, expected) in cases {
-            assert_eq!(without_meta(value.as_bytes()).plain(), expected, "{value}");
-        }
     }
 
     #[test]
@@ -623,56 +389,5 @@ mod tests {
         for (params, text) in cases {
             assert_eq!(progress(params.as_bytes(), &signs()).plain(), text);
         }
-    }
-
-    #[test]
-    fn codes_have_names_only_where_the_revision_gives_them() {
-        let error = |code: i64, revision| {
-            error_text(
-                format!("{{\"code\":{code},\"message\":\"m\"}}").as_bytes(),
-                revision,
-            )
-            .plain()
-        };
-        assert_eq!(error(-32_601, None), "-32601 method not found: m");
-        assert_eq!(
-            error(-32_002, Some("2025-06-18")),
-            "-32002 resource not found: m"
-        );
-        assert_eq!(error(-32_002, Some("2026-07-28")), "-32002: m");
-        assert_eq!(error(-32_002, None), "-32002: m");
-        assert_eq!(
-            error(-32_020, Some("2026-07-28")),
-            "-32020 header mismatch: m"
-        );
-        assert_eq!(error(-32_005, Some("2026-07-28")), "-32005: m");
-        assert_eq!(error_text(b"\"boom\"", None).plain(), "\"boom\"");
-    }
-
-    #[test]
-    fn blocks_are_told_by_text_or_by_type_and_size() {
-        let cases = [
-            (r#"{"content":[{"type":"text","text":"a\nb"}]}"#, "a\\nb"),
-            (
-                r#"{"content":[{"type":"image","mimeType":"image/png","data":"AAAAAAAA"}]}"#,
-                "[image/png 6 B]",
-            ),
-            (
-                r#"{"content":[{"type":"image","mimeType":"image/png","data":"AAAA"},{"type":"text","text":"seen"}]}"#,
-                "seen",
-            ),
-            (
-                r#"{"content":[{"type":"resource","resource":{"uri":"u","mimeType":"a/b","blob":"AAAA"}}]}"#,
-                "[a/b 3 B]",
-            ),
-        ];
-        for (result, text) in cases {
-            assert_eq!(first_block(result.as_bytes()).unwrap().plain(), text);
-        }
-        assert!(first_block(b"{\"content\":[]}").is_none());
-        assert_eq!(
-            asks(br#"{"inputRequests":{"k":{"method":"elicitation/create"}}}"#).plain(),
-            "asks elicitation/create"
-        );
     }
 }

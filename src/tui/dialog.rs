@@ -197,10 +197,13 @@ impl Dialog {
 /// Draws a box around lines.
 pub(super) fn frame(canvas: &mut Canvas<'_>, (x, y): (u16, u16), inner: u16, lines: &[Ink]) {
     let signs = canvas.signs;
-    let bar = Ink::lit(Role::Faint, signs.corner)
-        .and_say(Role::Faint, signs.rule.repeat(usize::from(inner) + 2))
-        .and_lit(Role::Faint, signs.corner);
-    canvas.put(x, y, inner + 4, &bar, Ground::Page);
+    let bar = |left, right| {
+        Ink::lit(Role::Faint, left)
+            .and_say(Role::Faint, signs.rule.repeat(usize::from(inner) + 2))
+            .and_lit(Role::Faint, right)
+    };
+    let [upper_left, upper_right, lower_left, lower_right] = signs.corners;
+    canvas.put(x, y, inner + 4, &bar(upper_left, upper_right), Ground::Page);
     let mut at = y + 1;
     for line in lines {
         let text = line.cut(usize::from(inner), signs.elision);
@@ -213,7 +216,13 @@ pub(super) fn frame(canvas: &mut Canvas<'_>, (x, y): (u16, u16), inner: u16, lin
         canvas.put(x, at, inner + 4, &row, Ground::Page);
         at += 1;
     }
-    canvas.put(x, at, inner + 4, &bar, Ground::Page);
+    canvas.put(
+        x,
+        at,
+        inner + 4,
+        &bar(lower_left, lower_right),
+        Ground::Page,
+    );
 }
 
 #[cfg(test)]

@@ -2,26 +2,25 @@
 
 use std::{
     io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
 
 use crossterm::event::Event as Input;
 use ratatui::{buffer::Buffer, layout::Rect};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::SIGTSTP;
 
 use super::{
     app::App,
+    background::Job,
     chrome::view,
     clipboard::{self, Copied},
     event::{Effect, Event},
     inbox::{self, Inbox, Taken},
     options::ViewerOptions,
     settings::{Clipboard, Settings},
+    signals::Signals,
     terminal::{Screen, Watch, has_terminal},
 };
 use crate::{
@@ -115,57 +114,6 @@ fn part(helpers: [JoinHandle<()>; 2]) {
         if helper.is_finished() {
             // A helper that panicked was told by the panic hook.
             drop(helper.join());
-        }
-    }
-}
-
-/// What signals said.
-struct Signals {
-    /// Number of the signal that asked the program to end; 0 when none has.
-    end: Arc<AtomicUsize>,
-    stop: Arc<AtomicBool>,
-    continued: Arc<AtomicBool>,
-    gone: Arc<AtomicBool>,
-    ids: Vec<signal_hook::SigId>,
-}
-
-impl Signals {
-    fn install() -> io::Result<Self> {
-        let mut signals = Self {
-            end: Arc::default(),
-            stop: Arc::default(),
-            continued: Arc::default(),
-            gone: Arc::default(),
-            ids: Vec::new(),
-        };
-        for signal in [SIGTERM, SIGHUP, SIGINT] {
-            signals.ids.push(signal_hook::flag::register_usize(
-                signal,
-                Arc::clone(&signals.end),
-                usize::try_from(signal).unwrap_or(0),
-            )?);
-        }
-        signals.ids.push(signal_hook::flag::register(
-            SIGTSTP,
-            Arc::clone(&signals.stop),
-        )?);
-        signals.ids.push(signal_hook::flag::register(
-            SIGCONT,
-            Arc::clone(&signals.continued),
-        )?);
-        Ok(signals)
-    }
-
-    fn ended_by(&self) -> Option<i32> {
-        let number = i32::try_from(self.end.load(Ordering::SeqCst)).ok()?;
-        (number != 0).then_some(number)
-    }
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        for id in self.ids.drain(..) {
-            signal_hook::low_level::unregister(id);
         }
     }
 }
@@ -270,6 +218,10 @@ impl Driver<'_> {
             self.is_dirty = true;
             self.happen(Event::Done(severity, text))?;
         }
+        for laid in taken.laid {
+            self.is_dirty = true;
+            self.happen(Event::Laid(Box::new(laid)))?;
+        }
         for event in taken.batch {
             self.has_news = true;
             self.happen(Event::Feed(Box::new(event)))?;
@@ -308,6 +260,7 @@ impl Driver<'_> {
             Effect::Ask(request) => (self.ask)(request),
             Effect::Repaint => self.screen.forget(),
             Effect::Suspend => self.suspend()?,
+            Effect::LayOut(job) => self.lay_out(job),
             Effect::Copy { text, what } => self.copy(text, what)?,
             Effect::Write { path, bytes } => {
                 let inbox = Arc::clone(&self.inbox);
@@ -318,6 +271,18 @@ impl Driver<'_> {
             }
         }
         Ok(Flow::On)
+    }
+
+    /// Lays a body out beside the loop; one that nobody waits for any more ends by itself.
+    fn lay_out(&mut self, job: Job) {
+        let inbox = Arc::clone(&self.inbox);
+        let thread = std::thread::Builder::new().name("layout".into());
+        if let Err(error) = thread.spawn(move || inbox.laid(job.run())) {
+            self.app.say(
+                crate::feed::Severity::Error,
+                format!("cannot lay this body out: {error}"),
+            );
+        }
     }
 
     /// Runs something that may block on a thread of its own, one at a time (PF11).

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crossterm::event::KeyEvent;
 
+use super::background::{Job, Laid};
 use crate::feed::{FeedEvent, FeedRequest};
 
 /// What happened.
@@ -19,6 +20,8 @@ pub(super) enum Event {
     Feed(Box<FeedEvent>),
     /// Time has passed.
     Tick,
+    /// A body was laid out in the background.
+    Laid(Box<Laid>),
     /// What an effect came to: a toast.
     Done(crate::feed::Severity, crate::base::Shown),
 }
@@ -42,6 +45,8 @@ pub(super) enum Effect {
         /// What.
         bytes: Vec<u8>,
     },
+    /// Lay a body out on a thread of its own.
+    LayOut(Job),
     /// Clear the terminal and draw everything.
     Repaint,
     /// Stop the process until it is continued.

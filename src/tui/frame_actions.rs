@@ -4,6 +4,7 @@ use super::{
     app::{App, Screen},
     event::Effect,
     keys::Action,
+    older,
     screens::{inspector, stream},
 };
 use crate::{
@@ -70,46 +71,70 @@ impl App {
             Action::TimeMode => self.next_time_mode(),
             Action::Clear => self.effects.push(Effect::Repaint),
             Action::Session(by) => self.switch_session(by),
-            Action::Frame(by) => self.other_frame(|state, session, _| {
-                let at = super::window::moved(state.at, by.into(), state.picks.len(session));
-                let id = state.picks.id_at(session, at);
-                id.ok_or_else(|| NO_MORE.to_owned())
-            }),
+            Action::Frame(by) => {
+                let step = Action::Step(by);
+                let next = |state: &stream::State, session: &Session, id| {
+                    let at = super::window::moved(state.at, by.into(), state.picks.len(session));
+                    let next = state.picks.id_at(session, at).filter(|next| *next != id);
+                    next.ok_or_else(|| NO_MORE.to_owned())
+                };
+                self.other_frame(next, |app| app.act_on_older(step));
+            }
             Action::Problem(by) => {
-                self.other_frame(|state, _, id| {
+                let next = |state: &stream::State, _: &Session, id| {
                     let target = state.picks.problem_from(Some(id), by);
                     target.ok_or_else(|| state.no_problem(Some(id), by))
-                });
+                };
+                self.other_frame(next, |app| app.problem_among_older(by));
             }
             Action::Pair(by) => {
-                self.other_frame(|_, session, id| {
+                let is_page = self.is_page();
+                let related = |_: &stream::State, session: &Session, id| {
                     let target = stream::State::related(session, id, by);
-                    target.ok_or_else(|| stream::State::no_related(session, Some(id)).to_owned())
-                });
+                    target.ok_or_else(|| {
+                        stream::State::no_related(session, Some(id), is_page).to_owned()
+                    })
+                };
+                self.other_frame(related, |_| false);
             }
             _ => {}
         }
     }
 
-    /// Shows another frame in the inspector and selects it in the list behind.
+    /// Shows another frame in the inspector and selects it in the list behind. When there is none,
+    /// `beyond` may ask for frames that are not held; they are shown when they come.
     fn other_frame(
         &mut self,
         find: impl FnOnce(&stream::State, &Session, RowId) -> Result<RowId, String>,
+        beyond: impl FnOnce(&mut Self) -> bool,
     ) {
+        let Some(Screen::Inspector(state)) = self.stack.last() else {
+            return;
+        };
+        let (key, shown) = (state.key.clone(), state.id);
+        let (Some(list), Some(session)) = (self.streams.get(&key), self.session(&key)) else {
+            return;
+        };
+        let id = match find(list, session, shown) {
+            Ok(id) => id,
+            Err(nothing) => {
+                if !beyond(self) {
+                    self.say(Severity::Info, nothing);
+                }
+                return;
+            }
+        };
+        if session.position(id).is_none() && self.recall_row(id) {
+            return;
+        }
         let Some(Screen::Inspector(state)) = self.stack.last_mut() else {
             return;
         };
-        let key = state.key.clone();
         let (Some(list), Some(session)) = (
             self.streams.get_mut(&key),
-            self.analyzer.model().session(&key),
+            older::shown(self.older.as_ref(), &self.analyzer, &key),
         ) else {
             return;
-        };
-        let id = match find(list, session, state.id) {
-            Ok(id) if id != state.id => id,
-            Ok(_) => return self.say(Severity::Info, NO_MORE),
-            Err(nothing) => return self.say(Severity::Info, nothing),
         };
         list.jump(session, id);
         let place = state.go(session, id);

@@ -43,8 +43,9 @@ pub(super) struct Signs {
     pub(super) separator: &'static str,
     /// Between the halves of a pair.
     pub(super) pair: &'static str,
-    /// Corners and edges of a dialog: corner, vertical.
-    pub(super) corner: &'static str,
+    /// Corners of a dialog, from the upper left one in reading order.
+    pub(super) corners: [&'static str; 4],
+    /// Its upright edges.
     /// Vertical edge of a dialog.
     pub(super) edge: &'static str,
 }
@@ -69,7 +70,7 @@ const UNICODE: Signs = Signs {
     elision: "…",
     separator: "·",
     pair: "⇄",
-    corner: "┼",
+    corners: ["┌", "┐", "└", "┘"],
     edge: "│",
 };
 
@@ -93,7 +94,7 @@ const ASCII: Signs = Signs {
     elision: "~",
     separator: ".",
     pair: "<->",
-    corner: "+",
+    corners: ["+"; 4],
     edge: "|",
 };
 

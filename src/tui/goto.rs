@@ -130,7 +130,15 @@ impl App {
         let selected = self.streams.get(&key).and_then(|state| state.selected);
         let offset = self.offset_of(session);
         match target.find(session, selected, &self.settings.zone, offset) {
-            Err(words) => self.say(Severity::Warning, words),
+            Err(words) => {
+                let is_asked = match target {
+                    Target::Seq(seq) => self.recall_row(RowId { seq, index: 0 }),
+                    _ => false,
+                };
+                if !is_asked {
+                    self.say(Severity::Warning, words);
+                }
+            }
             Ok(id) => {
                 let listed = self.with_stream(|state, session| state.jump(session, id));
                 self.stack

@@ -61,7 +61,12 @@ fn crumbs(app: &App) -> Vec<Ink> {
         Some(Screen::Inspector(state)) => {
             if let Some(session) = app.session(&state.key) {
                 crumbs.push(Ink::of(Role::Muted, app.name_of(session)));
-                crumbs.push(Ink::say(Role::Strong, frame_words(session, state.id)));
+                let words = if app.has_page(&state.key) {
+                    format!("frame {}", numbers::grouped(state.id.seq.0))
+                } else {
+                    frame_words(session, state.id)
+                };
+                crumbs.push(Ink::say(Role::Strong, words));
             }
         }
         Some(Screen::Hosts) => crumbs.push(strong("hosts")),
@@ -169,7 +174,7 @@ fn badge(app: &App, state: &super::screens::inspector::State, pair: Ink) -> Ink 
 /// The truth about where frames come from (L5).
 fn source_state(app: &App, is_stream: bool, canvas: &Canvas<'_>) -> Ink {
     let signs = canvas.signs;
-    if is_stream && let Some(session) = app.stream_key().and_then(|key| app.session(key)) {
+    if is_stream && let Some(session) = app.stream_key().and_then(|key| app.whole(key)) {
         let host = app.outside.host(&session.key().host);
         if let Some(host) = host.filter(|host| host.is_down()) {
             return host.header(&signs, app.now, true);

@@ -12,7 +12,7 @@ use std::{
 
 use crossterm::event::{self, Event as Input, KeyEventKind};
 
-use super::terminal::Watch;
+use super::{background::Laid, terminal::Watch};
 use crate::feed::{FeedEvent, FeedReceiver};
 
 /// Most feed events between two looks at the keys (tui.md 4.1).
@@ -31,6 +31,7 @@ struct State {
     input_failed: bool,
     done: Vec<(crate::feed::Severity, crate::base::Shown)>,
     uncopied: Vec<String>,
+    laid: Vec<Laid>,
 }
 
 /// The place where everything that can wake the loop arrives.
@@ -51,6 +52,8 @@ pub(super) struct Taken {
     pub(super) done: Vec<(crate::feed::Severity, crate::base::Shown)>,
     /// Texts that no clipboard program took: the terminal has to (A2).
     pub(super) uncopied: Vec<String>,
+    /// Bodies that were laid out in the background.
+    pub(super) laid: Vec<Laid>,
     pub(super) input_failed: bool,
 }
 
@@ -67,6 +70,7 @@ impl Inbox {
             state.keys.is_empty()
                 && state.done.is_empty()
                 && state.uncopied.is_empty()
+                && state.laid.is_empty()
                 && !state.input_failed
                 && (!with_feed || state.batch.is_none())
         };
@@ -86,6 +90,7 @@ impl Inbox {
             },
             done: std::mem::take(&mut state.done),
             uncopied: std::mem::take(&mut state.uncopied),
+            laid: std::mem::take(&mut state.laid),
             input_failed: state.input_failed,
         };
         drop(state);
@@ -102,6 +107,12 @@ impl Inbox {
     /// No clipboard program took this text.
     pub(super) fn not_copied(&self, text: String) {
         self.lock().uncopied.push(text);
+        self.changed.notify_all();
+    }
+
+    /// A body was laid out.
+    pub(super) fn laid(&self, laid: Laid) {
+        self.lock().laid.push(laid);
         self.changed.notify_all();
     }
 

@@ -112,7 +112,9 @@ impl Ink {
             let text = if fits {
                 span.text.clone()
             } else {
-                span.text.cut(left + 1, Keep::Head, elision)
+                // More follows, also where this stretch alone would just fit.
+                let more = span.text.clone().and(&Shown::literal("  "));
+                more.cut(left + 1, Keep::Head, elision)
             };
             kept = kept.and_on(span.role, span.ground, text);
             left = left.saturating_sub(own);
@@ -181,6 +183,54 @@ pub(super) fn fill(buffer: &mut Buffer, theme: Theme, spot: Spot) {
     for x in spot.x..spot.x.saturating_add(spot.width).min(buffer.area.right()) {
         if let Some(cell) = buffer.cell_mut((x, spot.y)) {
             cell.set_style(style);
+        }
+    }
+}
+
+/// A text in lines of at most this many cells, cut behind blanks where there are any.
+pub(super) fn wrapped(text: &Shown, width: usize) -> Vec<Shown> {
+    let mut parts = Vec::new();
+    let mut rest = text.clone();
+    loop {
+        let plain = rest.plain();
+        let Some(most) = rest.breaks(width).first().copied() else {
+            parts.push(rest);
+            return parts;
+        };
+        let blank = plain.get(..most).and_then(|head| head.rfind(' '));
+        let end = blank.map_or(most, |blank| blank + 1);
+        parts.push(rest.between(0..end));
+        rest = rest.between(end..plain.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_behind_blanks_and_nothing_is_lost() {
+        let cases: [(&str, &[&str]); 4] = [
+            ("short", &["short"]),
+            ("one two three four", &["one two ", "three four"]),
+            ("abcdefghijklmnop", &["abcdefghij", "klmnop"]),
+            ("a bcdefghijklmnop", &["a ", "bcdefghijk", "lmnop"]),
+        ];
+        for (text, expected) in cases {
+            let parts = wrapped(&Shown::row(text.as_bytes()), 10);
+            let parts: Vec<_> = parts.iter().map(Shown::plain).collect();
+            assert_eq!(parts, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cut_shows_also_where_a_stretch_just_fits() {
+        let ink = Ink::lit(Role::Text, "ab")
+            .and_lit(Role::Muted, " ")
+            .and_lit(Role::Text, "cd");
+        let cases = [(5, "ab cd"), (4, "ab ~"), (3, "ab~"), (2, "a~"), (1, "~")];
+        for (width, expected) in cases {
+            assert_eq!(ink.cut(width, "~").plain(), expected, "{width}");
         }
     }
 }

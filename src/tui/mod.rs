@@ -5,7 +5,9 @@
 //! SSH. Start with `app`, then `keys` and `screens`.
 
 mod actions;
+mod answer;
 mod app;
+mod background;
 mod body;
 mod canvas;
 mod chrome;
@@ -28,13 +30,16 @@ mod messages;
 mod naming;
 mod notices;
 mod numbers;
+mod older;
 mod options;
 mod outside;
+mod paging;
 mod paint;
 mod panel_actions;
 mod pausing;
 mod picks;
 mod preparing;
+mod pretty;
 mod prompt;
 mod prompting;
 mod raw;
@@ -42,11 +47,16 @@ mod readback;
 mod screens;
 mod search;
 mod settings;
+mod signals;
 mod sort_keys;
+mod source_text;
 mod status;
 mod terminal;
+mod text_mode;
 mod theme;
+mod unanswered;
 mod unread;
+mod wanted;
 mod window;
 
 pub use driver::{Ended, ViewerError, run_viewer};

@@ -67,6 +67,9 @@ impl App {
 
     /// Nanoseconds that an open call has taken so far, where that may be said (Z1, Z4).
     pub(super) fn open_for(&self, session: &Session, call: &Call) -> Option<u64> {
+        if self.has_page(session.key()) {
+            return None;
+        }
         let start = call.hops.last().and_then(|hop| hop.sent).or(call.start)?;
         let host = self.outside.host(&session.key().host);
         let until = if sessions::is_recording(session, &self.outside) {
@@ -81,7 +84,9 @@ impl App {
         } else {
             session.last()?
         };
-        u64::try_from(until.nanos_since(start)).ok()
+        let nanos = until.nanos_since(start);
+        // Nothing was seen after the call: that is no duration.
+        u64::try_from(nanos).ok().filter(|nanos| *nanos > 0)
     }
 
     /// A path with the home folder as `~`, ready to be shown.

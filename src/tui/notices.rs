@@ -189,7 +189,7 @@ fn notices(app: &App) -> Vec<Ink> {
         }
     }
     if let Some(Screen::Stream(key)) = app.stack.last()
-        && let (Some(session), Some(state)) = (app.session(key), app.streams.get(key))
+        && let (Some(session), Some(state)) = (app.whole(key), app.streams.get(key))
     {
         session_notices(app, session, state, &mut notices);
     }
@@ -239,17 +239,12 @@ fn session_notices(
     if app.outside.is_removed(session.key()) {
         say(Role::Warn, "log removed".to_owned());
     }
-    let counters = session.counters();
-    if counters.dropped_from_memory > 0 {
-        say(
-            Role::Muted,
-            format!(
-                "{} older frames on disk",
-                numbers::grouped(counters.dropped_from_memory)
-            ),
-        );
+    if let Some(words) = app.unanswered(session) {
+        say(Role::Muted, words.plain());
     }
-    let hidden = state.hidden(session);
+    older_notices(app, session, state, &mut say);
+    let shown = app.session(session.key()).unwrap_or(session);
+    let hidden = state.hidden(shown);
     if hidden > 0 {
         say(
             Role::Muted,
@@ -268,6 +263,50 @@ fn session_notices(
     }
     if let Some(reason) = session.approximate().first() {
         say(Role::Warn, format!("numbers are floors: {reason}"));
+    }
+}
+
+/// Frames that memory dropped: that they are there, shown, being read, or left out of a search.
+fn older_notices(
+    app: &App,
+    session: &Session,
+    state: &super::screens::stream::State,
+    say: &mut impl FnMut(Role, String),
+) {
+    let key = session.key();
+    let range = |from: u64, to: u64| {
+        format!(
+            "frames {} to {}",
+            numbers::grouped(from),
+            numbers::grouped(to)
+        )
+    };
+    if let Some((from, to)) = app.page_awaited(key) {
+        let dots = app.settings.signs.dots;
+        say(Role::Live, format!("reading {}{dots}", range(from.0, to.0)));
+    }
+    let wanted = state.picks.wanted();
+    let is_filtered = wanted.filter.is_some() || wanted.problems;
+    let dropped = session.counters().dropped_from_memory;
+    if let Some((from, to)) = app.page_range(key) {
+        if is_filtered {
+            say(
+                Role::Warn,
+                format!("only {} are searched", range(from.0, to.0)),
+            );
+        } else {
+            say(
+                Role::Live,
+                "older frames from the log, G goes to the newest".to_owned(),
+            );
+        }
+    } else if dropped > 0 {
+        let frames = numbers::plural(dropped, "older frame", "older frames");
+        if is_filtered {
+            say(Role::Warn, format!("{frames} not searched"));
+        } else {
+            say(Role::Muted, format!("{frames} on disk"));
+        }
     }
 }
 

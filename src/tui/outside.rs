@@ -9,6 +9,8 @@ use crate::{
     record::{HostName, SessionKey},
 };
 
+/// A host's list counts as new for so long after its history was read.
+const SETTLING_NANOS: i64 = 2_000_000_000;
 /// Errors of a host that are kept for its detail.
 const ERRORS_KEPT: usize = 4;
 
@@ -114,7 +116,7 @@ impl Host {
         let words = match (&self.state.link, self.state.mode) {
             (LinkState::Live, Some(Mode::Socket)) => "live socket".into(),
             (LinkState::Live, Some(Mode::Log { every })) => {
-                format!("live log {} s", seconds(every))
+                format!("live log {} s", every.as_secs_f32())
             }
             (LinkState::Reconnecting { next, .. }, _) => {
                 format!("reconnecting in {}", numbers::age(next.nanos_since(now)))
@@ -151,16 +153,6 @@ impl Host {
     }
 }
 
-/// Seconds with at most one decimal.
-fn seconds(every: std::time::Duration) -> String {
-    let tenths = every.as_millis() / 100;
-    if tenths.is_multiple_of(10) {
-        (tenths / 10).to_string()
-    } else {
-        format!("{}.{}", tenths / 10, tenths % 10)
-    }
-}
-
 fn first_word(words: &str) -> String {
     words.split(',').next().unwrap_or(words).to_owned()
 }
@@ -192,7 +184,7 @@ impl Sign {
 /// Everything that sources said beside frames.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outside {
-    /// Hosts in the order in which they were first heard of.
+    /// Hosts in the order in which they were first heard of, this machine first.
     hosts: Vec<Host>,
     /// Logs by session.
     news: HashMap<SessionKey, SessionNews>,
@@ -261,12 +253,18 @@ impl Outside {
     fn entry(&mut self, name: &HostName, now: Timestamp) -> &mut Host {
         let index = self.hosts.iter().position(|host| host.state.host == *name);
         let index = index.unwrap_or_else(|| {
-            self.hosts.push(Host::first_heard(name, now));
-            self.hosts.len() - 1
+            // This machine stands before those of the command line, whoever speaks first.
+            let place = if *name == HostName::local() {
+                0
+            } else {
+                self.hosts.len()
+            };
+            self.hosts.insert(place, Host::first_heard(name, now));
+            place
         });
         #[expect(
             clippy::indexing_slicing,
-            reason = "the index was just found or pushed"
+            reason = "the index was just found or filled"
         )]
         &mut self.hosts[index]
     }
@@ -309,6 +307,17 @@ impl Outside {
                 let progress = host.progress.as_ref();
                 progress.is_some_and(|read| read.bytes_done < read.bytes_total)
             })
+    }
+
+    /// True while hosts connect or list what they have, and a moment longer.
+    pub(super) fn is_settling(&self, now: Timestamp) -> bool {
+        self.hosts.iter().any(|host| {
+            let is_new = matches!(
+                host.state.link,
+                LinkState::Connecting | LinkState::Backfilling
+            );
+            is_new || now.nanos_since(host.since) < SETTLING_NANOS
+        })
     }
 
     /// True when a source came to its end.

@@ -5,9 +5,9 @@ use super::{
     dialog::{Dialog, Question},
     event::Effect,
     keys::Action,
-    picks::Order,
     prompt::{Prompt, PromptKind},
     screens::{help, hosts, messages, panel},
+    wanted::Order,
 };
 use crate::feed::{FeedRequest, Severity};
 

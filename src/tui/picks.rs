@@ -8,82 +8,15 @@ use bytes::Bytes;
 use super::{
     sort_keys::{SortKey, key_of, tie},
     unread::Unread,
+    wanted::{Order, Wanted},
 };
 use crate::{
     record::Seq,
-    session::{Call, CallId, Fact, Filter, RowId, Session},
+    session::{Call, CallId, Fact, RowId, Session},
 };
 
 /// Rows looked at in one slice of a search for rows.
 pub(super) const SLICE: usize = 2_048;
-
-/// Column that rows are sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SortColumn {
-    /// Time of observation.
-    Time,
-    /// Method or tool.
-    Method,
-    /// Request id.
-    Id,
-    /// Duration.
-    Duration,
-    /// Rank of the status.
-    Status,
-}
-
-/// Direction of a sort.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    /// Smallest first.
-    Ascending,
-    /// Largest first.
-    Descending,
-}
-
-impl Order {
-    /// The other one.
-    pub(super) const fn reversed(self) -> Self {
-        match self {
-            Self::Ascending => Self::Descending,
-            Self::Descending => Self::Ascending,
-        }
-    }
-}
-
-/// What is asked for.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Wanted {
-    /// The filter in force.
-    pub(super) filter: Option<Filter>,
-    /// Only problem rows.
-    pub(super) problems: bool,
-    /// Rows up to this number are hidden.
-    pub(super) cleared: Option<Seq>,
-    /// The sort in force.
-    pub(super) sort: Option<(SortColumn, Order)>,
-}
-
-impl Wanted {
-    fn is_plain(&self) -> bool {
-        self.filter.is_none() && !self.problems && self.sort.is_none()
-    }
-
-    /// True when a row belongs on the list; `None` when only its body on disk could tell.
-    fn takes(&self, session: &Session, position: usize) -> Option<bool> {
-        let Some(row) = session.row(position) else {
-            return Some(false);
-        };
-        if self.cleared.is_some_and(|seq| row.id.seq <= seq)
-            || (self.problems && !row.flags.problem)
-        {
-            return Some(false);
-        }
-        self.filter
-            .as_ref()
-            .map_or(Some(true), |filter| filter.matches_row(session, position))
-    }
-}
 
 /// A search for rows that is under way.
 #[derive(Clone, Debug)]

@@ -3,8 +3,10 @@
 use super::{
     app::{App, Screen},
     layout::Regions,
-    screens::{hosts, sessions, stream},
+    older,
+    screens::{hosts, sessions, stream, stream_notes},
 };
+use crate::session::Session;
 
 impl App {
     /// Does one slice of the work that waits; answers whether more is left.
@@ -19,7 +21,7 @@ impl App {
         };
         if let (Some(state), Some(session)) = (
             self.streams.get_mut(&key),
-            self.analyzer.model().session(&key),
+            older::shown(self.older.as_ref(), &self.analyzer, &key),
         ) && state.picks.has_work()
         {
             state.picks.work(session);
@@ -60,15 +62,20 @@ impl App {
                 .session(&key)
                 .is_some_and(|session| sessions::is_recording(session, &self.outside));
             let source = match (self.outside.is_loading(&key), recording) {
+                _ if self.has_page(&key) => stream::Growth::Still,
                 (true, _) => stream::Growth::Loading,
                 (false, true) => stream::Growth::Recording,
                 (false, false) => stream::Growth::Still,
             };
+            let around = stream_notes::Around {
+                holes: self.whole(&key).map(Session::holes).unwrap_or_default(),
+                above: self.note_above(&key),
+            };
             if let (Some(state), Some(session)) = (
                 self.streams.get_mut(&key),
-                self.analyzer.model().session(&key),
+                older::shown(self.older.as_ref(), &self.analyzer, &key),
             ) {
-                state.prepare(session, rows, source, &self.settings.zone);
+                state.prepare(session, rows, source, around, &self.settings.zone);
             }
         }
         if matches!(self.stack.last(), Some(Screen::Hosts)) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::{body::Line, ink::Ink, search::find_all, theme::Role};
+use super::{body::Line, ink::Ink, search::find_in_parts, theme::Role};
 use crate::base::Shown;
 
 /// Bytes of one line, give or take a character.
@@ -55,18 +55,8 @@ impl Raw {
         let Some(bytes) = self.bytes(index) else {
             return Vec::new();
         };
-        let mut text = shown(bytes).plain();
-        let length = text.len();
-        if self.goes_on(index)
-            && let Some(next) = self.bytes(index + 1)
-        {
-            let wanted = word.len().saturating_mul(4).min(next.len());
-            let head = next.get(..character_from(next, wanted)).unwrap_or(next);
-            text.push_str(&shown(head).plain());
-        }
-        let mut found = find_all(&text, word);
-        found.retain(|hit| hit.start < length);
-        found
+        let next = self.bytes(index + 1).filter(|_| self.goes_on(index));
+        find_in_parts(shown(bytes).plain(), next.unwrap_or_default(), word)
     }
 
     fn bytes(&self, index: usize) -> Option<&[u8]> {
@@ -106,7 +96,7 @@ fn cut(source: &[u8], line: Range<usize>, starts: &mut Vec<usize>) {
 }
 
 /// The first character that begins at this byte or behind it; foreign bytes are passed by threes.
-fn character_from(bytes: &[u8], at: usize) -> usize {
+pub(super) fn character_from(bytes: &[u8], at: usize) -> usize {
     let inner = bytes.iter().skip(at).take(3);
     at + inner.take_while(|byte| **byte & 0xC0 == 0x80).count()
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::{app::App, event::Effect};
+use super::{app::App, event::Effect, older};
 use crate::{
     base::Timestamp,
     feed::{BodyOutcome, FeedRequest},
@@ -60,7 +60,7 @@ impl App {
         }
         let (Some(state), Some(session)) = (
             self.streams.get_mut(&key),
-            self.analyzer.model().session(&key),
+            older::shown(self.older.as_ref(), &self.analyzer, &key),
         ) else {
             return;
         };
@@ -98,7 +98,7 @@ impl App {
         let is_down = self.outside.is_down(&key.host);
         let (Some(state), Some(session)) = (
             self.streams.get_mut(key),
-            self.analyzer.model().session(key),
+            older::shown(self.older.as_ref(), &self.analyzer, key),
         ) else {
             return;
         };

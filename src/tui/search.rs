@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use super::raw::character_from;
+use crate::base::Shown;
+
 /// Most hits that are counted (H7).
 pub(super) const MOST_HITS: usize = 10_000;
 
@@ -52,6 +55,17 @@ pub(super) fn find_all(text: &str, word: &str) -> Vec<Range<usize>> {
             }
         }
     }
+    found
+}
+
+/// Where a word lies in a text that goes on with other bytes; one that ends there counts here.
+pub(super) fn find_in_parts(mut text: String, next: &[u8], word: &str) -> Vec<Range<usize>> {
+    let length = text.len();
+    let wanted = word.len().saturating_mul(4).min(next.len());
+    let head = next.get(..character_from(next, wanted)).unwrap_or(next);
+    text.push_str(&Shown::body(head).plain());
+    let mut found = find_all(&text, word);
+    found.retain(|hit| hit.start < length);
     found
 }
 

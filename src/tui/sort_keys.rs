@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::picks::{Order, SortColumn};
+use super::wanted::{Order, SortColumn};
 use crate::session::{Call, DisplayStatus, Kind, Row, RowId, Session};
 
 /// A value that rows are sorted by; rows without one come last in both directions.

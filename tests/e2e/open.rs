@@ -7,7 +7,7 @@
 
 use std::{fs::OpenOptions, io::Write as _, path::Path, process::Command, sync::Arc};
 
-use crate::support::{home::Home, terminal::Terminal, wait::wait_for};
+use crate::support::{home::Home, process::run_with, terminal::Terminal, wait::wait_for};
 
 /// Lines of one session, as a recorder writes them.
 pub(crate) struct Lines {
@@ -319,6 +319,27 @@ fn a_growing_log_is_followed_unless_it_should_not_be() {
     leave(&mut stands);
     assert!(!String::from_utf8_lossy(&stands.bytes()).contains("second_tool"));
     leave(&mut follows);
+}
+
+#[test]
+fn a_call_that_its_server_never_answered_says_how_the_session_ended() {
+    for (server, said) in [
+        ("read line; exit 3", "no answer: session ended, exit 3"),
+        ("read line; kill -KILL $$", "no answer: session ended by "),
+    ] {
+        let home = Home::new();
+        let mut shim = home.mcpsnoop();
+        shim.args(["--quiet", "--", "sh", "-c", server]);
+        let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"deploy"}}"#;
+        run_with(&mut shim, format!("{call}\n").as_bytes());
+        let mut terminal = Terminal::start(&open(&home, &home.only_log()), 80, 24);
+        let screen = terminal.wait_text(said);
+        assert!(screen.contains("1 call without an answer"), "{screen}");
+        terminal.keys("\r");
+        terminal.wait_text("no answer");
+        terminal.wait_text(&format!("  {said}"));
+        leave(&mut terminal);
+    }
 }
 
 #[test]

@@ -16,8 +16,8 @@ use std::{
 
 use mcpsnoop::{
     base::{Clock, Env},
-    feed::{FeedEvent, FeedRequest, LinkState, Mode, Origin, channel},
-    record::HostName,
+    feed::{FeedEvent, FeedRequest, LinkState, Mode, Origin, Recall, channel},
+    record::{HostName, Seq, SessionKey},
     remote::{
         BatchPrompter, DemoServer, Error, ExitClass, ModeChoice, RemoteLocation, RemoteOptions,
         Target, cat_session, list_sessions, run_remote,
@@ -443,7 +443,7 @@ fn a_log_outside_the_directory_is_found_by_its_start_record() {
     assert_eq!(*place.log, elsewhere);
     watching.ask(FeedRequest::ReadBody {
         key,
-        seq: mcpsnoop::record::Seq(150),
+        seq: Seq(150),
         place,
     });
     let body = watching.until("a body", |told| {
@@ -551,6 +551,59 @@ fn log_mode_follows_where_the_server_forwards_nothing() {
         assert_eq!(gaps(&told), 0, "{extra}");
         assert_eq!(far.names(), BTreeSet::new(), "{extra}");
     }
+}
+
+#[test]
+fn frames_that_left_memory_are_read_back_from_the_far_log() {
+    let Some(far) = Far::start("") else { return };
+    far.append("busy-1", 1, 20_000);
+    let watching = watch(far.options());
+    watching.until_frames("busy-1", 20_000);
+    let log = far.log("busy-1");
+    let recall = |log: PathBuf, from, to| {
+        FeedRequest::Recall(Recall {
+            key: SessionKey {
+                host: HostName("web1".into()),
+                id: "busy-1".into(),
+            },
+            log: Arc::new(log),
+            from: Seq(from),
+            to: Seq(to),
+            near: Seq(to),
+        })
+    };
+    watching.ask(recall(log.clone(), 9_001, 19_000));
+    watching.ask(recall(log.with_extension("secret"), 1, 9));
+    let ends = |told: &[FeedEvent]| -> Vec<(u64, Result<(), String>)> {
+        let recalled = told.iter().filter_map(|event| match event {
+            FeedEvent::Recalled { from, end, .. } => Some((from.0, end.clone()?)),
+            _ => None,
+        });
+        recalled.collect()
+    };
+    let ends = watching.until("both answers", |told| {
+        Some(ends(told)).filter(|ends| ends.len() == 2)
+    });
+    assert!(ends.contains(&(9_001, Ok(()))), "{ends:?}");
+    let refused = ends.iter().any(|(from, end)| *from == 1 && end.is_err());
+    assert!(refused, "only logs are opened: {ends:?}");
+    let mut seqs = Vec::new();
+    for event in watching.told() {
+        if let FeedEvent::Recalled { frames, .. } = event {
+            seqs.extend(frames.iter().map(|frame| frame.line.envelope.seq.0));
+        }
+    }
+    assert!(seqs.into_iter().eq(9_001..=19_000));
+    let (results, told) = watching.stop();
+    assert!(
+        results.iter().all(|(_, result)| result.is_ok()),
+        "{results:?}"
+    );
+    assert_eq!(
+        frames(&told, "busy-1").len(),
+        20_000,
+        "none is delivered twice"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! One frame in full: its body in three modes, cursor, search, and the frame's pair (tui.md 8, 11).
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use bytes::Bytes;
 
@@ -13,12 +13,12 @@ use crate::{
     record::{Decoder, Place, SessionKey, Transport},
     session::{Body as RowBody, Kind, Row, RowId, Session},
     tui::{
-        body::{Body, Mode, RAW_FROM, lay_out},
+        background::{Laid, Pending, Watch},
+        body::{Body, Mode, RAW_FROM, is_slow, lay_out},
         ink::Ink,
         readback::part_of,
         search::MOST_HITS,
         theme::Role,
-        window::moved,
     },
 };
 
@@ -37,7 +37,7 @@ pub(in crate::tui) enum Load {
 const SEARCH_SLICE: usize = 64;
 
 /// State of the panel.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "facts that do not depend on each other"
@@ -57,6 +57,10 @@ pub(in crate::tui) struct State {
     pub(in crate::tui) load: Load,
     /// The body laid out.
     pub(in crate::tui) body: Body,
+    /// Layouts of a large body in other modes, made in the background.
+    pub(in crate::tui) pending: Vec<Pending>,
+    /// Show it as soon as it is there.
+    pub(in crate::tui) wants_pending: bool,
     /// The body's bytes.
     pub(in crate::tui) source: Bytes,
     /// They are a JSON value.
@@ -105,6 +109,8 @@ impl State {
             shift: 0,
             load: Load::Ready,
             body: Body::default(),
+            pending: Vec::new(),
+            wants_pending: false,
             source: Bytes::new(),
             json: false,
             redacted: false,
@@ -132,6 +138,7 @@ impl State {
         (self.cursor, self.shift) = (0, 0);
         self.window = Window::default();
         self.body = Body::default();
+        (self.pending, self.wants_pending) = (Vec::new(), false);
         self.source = Bytes::new();
         let row = session.row(session.position(id)?)?;
         self.redacted = row.flags.redacted;
@@ -210,14 +217,65 @@ impl State {
             None => Mode::Pretty,
         };
         self.lay_out();
+        if is_slow(self.source.len(), self.json, Mode::Pretty) {
+            // It opens raw at once and is read through meanwhile (I6).
+            self.ask(Mode::Pretty);
+        }
+    }
+
+    fn ask(&mut self, mode: Mode) {
+        let (source, json, redacted) = (self.source.clone(), self.json, self.redacted);
+        self.pending
+            .push(Pending::new(source, json, mode, redacted));
+    }
+
+    /// The layout in the chosen mode that is being made, or was.
+    fn wanted(&self) -> Option<&Pending> {
+        self.pending
+            .iter()
+            .find(|pending| pending.mode == self.mode)
+    }
+
+    /// The layout that is waited for.
+    pub(in crate::tui) fn awaited(&self) -> Option<&Pending> {
+        self.wanted().filter(|_| self.wants_pending)
     }
 
     fn lay_out(&mut self) {
-        self.body = if self.source.is_empty() {
+        self.wants_pending = false;
+        if is_slow(self.source.len(), self.json, self.mode) {
+            if self.wanted().is_none() {
+                self.ask(self.mode);
+            }
+            self.wants_pending = true;
+            return self.show_pending();
+        }
+        self.show(if self.source.is_empty() {
             Body::default()
         } else {
-            lay_out(&self.source, self.json, self.mode, self.redacted)
-        };
+            let (bytes, watch) = (&self.source, &Watch::default());
+            lay_out(bytes, self.json, self.mode, self.redacted, watch)
+        });
+    }
+
+    /// A layout was made in the background.
+    pub(in crate::tui) fn laid(&mut self, laid: &Laid) {
+        for pending in &mut self.pending {
+            pending.came(laid);
+        }
+        self.show_pending();
+    }
+
+    fn show_pending(&mut self) {
+        if let Some(body) = self.awaited().and_then(Pending::body).cloned() {
+            self.wants_pending = false;
+            self.cursor = 0;
+            self.show(body);
+        }
+    }
+
+    fn show(&mut self, body: Body) {
+        self.body = body;
         self.window = Window::default();
         let search = std::mem::take(&mut self.search);
         self.find(&search);
@@ -227,8 +285,10 @@ impl State {
     pub(in crate::tui) fn next_mode(&mut self) {
         self.mode = self.mode.next();
         self.chosen_mode = Some(self.mode);
-        self.cursor = 0;
         self.lay_out();
+        if !self.wants_pending {
+            self.cursor = 0;
+        }
     }
 
     /// Wrap on or off (I3).
@@ -252,7 +312,7 @@ impl State {
     /// Moves the cursor.
     pub(in crate::tui) fn step(&mut self, by: isize) {
         self.seeks_from = None;
-        self.cursor = moved(self.cursor, by, self.body.len());
+        self.cursor = self.window.step(&self.body, self.cursor, by);
     }
 
     /// Scrolls sideways.
@@ -318,8 +378,9 @@ impl State {
     }
 
     fn show_hit(&mut self) {
-        if let Some((line, _)) = self.hits.get(self.hit) {
+        if let Some((line, place)) = self.hits.get(self.hit) {
             self.cursor = *line;
+            self.window.show_byte(place.start);
         }
     }
 
@@ -340,20 +401,17 @@ impl State {
 
     /// Redaction marks in the body as it is laid out (I10).
     pub(in crate::tui) fn redacted_places(&self) -> u64 {
-        let spans = self.body.laid().iter().flat_map(|line| line.ink.spans());
-        let marks = spans.filter(|span| span.role == Role::Redacted).count();
-        u64::try_from(marks).unwrap_or(u64::MAX)
+        self.body.marks()
     }
 
     /// The JSON path at the cursor.
-    pub(in crate::tui) fn path(&self) -> Option<&str> {
-        let path = self.body.laid().get(self.cursor)?.path.as_deref()?;
-        (!path.is_empty()).then_some(path)
+    pub(in crate::tui) fn path(&self) -> Option<Arc<str>> {
+        self.body.path(self.cursor).filter(|path| !path.is_empty())
     }
 
     /// The bytes of the value at the cursor.
     pub(in crate::tui) fn value(&self) -> Option<&[u8]> {
-        let range = self.body.laid().get(self.cursor)?.value.clone()?;
+        let range = self.body.value(self.cursor)?;
         self.source.get(range)
     }
 }

@@ -4,7 +4,7 @@
 use crate::{
     base::{ByteCount, Shown},
     record::{Envelope, HttpFields, Payload},
-    tui::{body::RAW_FROM, detail::reason_phrase, ink::Ink, numbers, theme::Role},
+    tui::{answer::reason_phrase, body::RAW_FROM, ink::Ink, numbers, theme::Role},
     wire::{Message, MessageKind},
 };
 

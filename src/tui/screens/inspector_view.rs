@@ -9,12 +9,15 @@ use crate::{
     record::Direction,
     session::{Call, DisplayStatus, Kind, Row, RowId, Session},
     tui::{
+        answer::answer,
         app::App,
-        body::RAW_FROM,
+        body::{Mode, RAW_FROM},
         canvas::{Canvas, Extent, cells},
-        detail::{Words, answer, beginning, compact, describe, held, read, without_meta},
+        detail::{Words, describe, held, read},
         ink::Ink,
-        numbers, status,
+        numbers,
+        source_text::{beginning, compact, without_meta},
+        status,
         theme::{Ground, Role},
     },
     wire::json,
@@ -24,12 +27,12 @@ use crate::{
 const ROOMY: u16 = 14;
 
 /// Lines between the header and the body: facts, sections, the body's rule.
-pub(in crate::tui) fn head_lines(session: &Session, state: &State, height: u16) -> u16 {
+pub(in crate::tui) fn head_lines(app: &App, session: &Session, state: &State, height: u16) -> u16 {
     let why = u16::from(state.why_invalid.is_some());
     if height < ROOMY {
         return 2 + why;
     }
-    let half = if other_half(session, state.id).is_some() {
+    let half = if other_half(app, session, state.id).is_some() {
         2
     } else {
         0
@@ -72,20 +75,26 @@ pub(in crate::tui) fn body(app: &App, canvas: &mut Canvas<'_>, session: &Session
         }
     }
     if canvas.regions.height >= ROOMY
-        && let Some((title, line)) = other_half(session, state.id)
+        && let Some((title, line, there)) = other_half(app, session, state.id)
     {
-        canvas.rule(y, &title, &Ink::lit(Role::Muted, "x goes there"));
+        canvas.rule(y, &title, &Ink::lit(Role::Muted, there));
         let line = Ink::lit(Role::Text, "  ")
             .join(line)
             .cut(usize::from(canvas.regions.width), canvas.signs.elision);
         canvas.put(0, y + 1, canvas.regions.width, &line, Ground::Page);
         y += 2;
     }
-    let title = Ink::lit(Role::Strong, "body ").and_lit(Role::Text, state.mode.name());
-    let path = state.path().unwrap_or("");
-    let right = match &state.body.notice {
-        Some(notice) => Ink::say(Role::Warn, notice),
-        None => Ink::of(Role::Muted, Shown::row(path.as_bytes())),
+    let mode = if state.awaited().is_some() {
+        Mode::Raw
+    } else {
+        state.mode
+    };
+    let title = Ink::lit(Role::Strong, "body ").and_lit(Role::Text, mode.name());
+    let path = state.path().unwrap_or_default();
+    let right = match (preparing(app, state), &state.body.notice) {
+        (Some(words), _) => Ink::say(Role::Live, words),
+        (None, Some(notice)) => Ink::say(Role::Warn, notice),
+        (None, None) => Ink::of(Role::Muted, Shown::row(path.as_bytes())),
     };
     canvas.rule(y, &title, &right);
     if let Some(why) = state.why_invalid {
@@ -97,12 +106,21 @@ pub(in crate::tui) fn body(app: &App, canvas: &mut Canvas<'_>, session: &Session
     text(canvas, state, y + 1, height);
 }
 
+/// `preparing pretty 42 %`, while the chosen mode is not there yet.
+fn preparing(app: &App, state: &State) -> Option<String> {
+    let pending = state.awaited()?;
+    let done = pending
+        .percent(app.now)
+        .map_or_else(String::new, |percent| format!(" {percent} %"));
+    Some(format!("preparing {}{done}", pending.mode.name()))
+}
+
 /// Lines of the body on screen.
 pub(in crate::tui) fn body_height(app: &App, session: &Session, state: &State) -> u16 {
     let below = if app.size.1 >= 20 { 2 } else { 1 };
     app.size
         .1
-        .saturating_sub(1 + head_lines(session, state, app.size.1) + below)
+        .saturating_sub(1 + head_lines(app, session, state, app.size.1) + below)
 }
 
 fn text(canvas: &mut Canvas<'_>, state: &State, y: u16, height: u16) {
@@ -237,8 +255,8 @@ fn facts(
     {
         left = left.and_say(Role::Text, format!("  {}", numbers::span(nanos)));
     }
-    let down = app.outside.is_down(&session.key().host);
-    if let Some((word, role)) = status::of_row(row, call, down).map(status::word) {
+    let unsure = app.is_unsure(session.key());
+    if let Some((word, role)) = status::of_row(row, call, unsure).map(status::word) {
         left = left.and_lit(role, "  ").and_lit(role, word);
     }
     let mut right = Ink::default();
@@ -272,10 +290,14 @@ fn facts(
     );
 }
 
-/// The other half of the call: a title and one line of it.
-fn other_half(session: &Session, id: RowId) -> Option<(Ink, Ink)> {
+/// The other half of the call: a title, one line of it, how to get there. Where none will come, why.
+fn other_half(app: &App, session: &Session, id: RowId) -> Option<(Ink, Ink, &'static str)> {
     let row = session.row(session.position(id)?)?;
     let call = session.call(row.call?)?;
+    if let Some(why) = app.no_answer(session, &row, &call) {
+        let title = Ink::lit(Role::Strong, "answer");
+        return Some((title, Ink::of(Role::Text, why), ""));
+    }
     let hop = call
         .hops
         .iter()
@@ -315,7 +337,7 @@ fn other_half(session: &Session, id: RowId) -> Option<(Ink, Ink)> {
     if call.progress_count > 0 {
         ink = ink.and_say(Role::Muted, format!(" ({} progress)", call.progress_count));
     }
-    Some((title, ink))
+    Some((title, ink, "x goes there"))
 }
 
 /// `req 316 <-> resp 318`, the current one strong (I1).
@@ -345,10 +367,12 @@ pub(in crate::tui) fn pair(app: &App, session: &Session, id: RowId) -> Ink {
         .and_lit(Role::Faint, " ");
     if let Some(answer) = hop.answer {
         left.and_say(role(answer), format!("resp {}", answer.seq))
+    } else if let Some(word) = row.and_then(|row| app.no_answer_word(session, &row, &call)) {
+        left.and_lit(Role::Muted, word)
     } else {
-        let down = app.outside.is_down(&session.key().host);
+        let unsure = app.is_unsure(session.key());
         let status = match call.status() {
-            DisplayStatus::Pending if down => DisplayStatus::PendingUncertain,
+            DisplayStatus::Pending if unsure => DisplayStatus::PendingUncertain,
             other => other,
         };
         let (word, role) = status::word(status);

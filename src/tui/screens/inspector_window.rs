@@ -10,6 +10,9 @@ use crate::{
     },
 };
 
+/// Moves of more lines than this go to an end.
+const FAR: usize = 100_000;
+
 /// One line on screen: a logical line, and which bytes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::tui) struct Piece {
@@ -27,6 +30,21 @@ struct Wrapped {
     length: usize,
 }
 
+/// What of the cursor's line must be on screen when the line is higher than the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// This one of its lines on screen.
+    Row(usize),
+    /// The one that holds this byte.
+    Byte(usize),
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self::Row(0)
+    }
+}
+
 /// What is on screen.
 #[derive(Clone, Debug, Default)]
 pub(in crate::tui) struct Window {
@@ -38,6 +56,8 @@ pub(in crate::tui) struct Window {
     room: Option<usize>,
     /// The lines near the screen, by their index.
     made: BTreeMap<usize, Wrapped>,
+    height: usize,
+    seen: Seen,
 }
 
 impl Window {
@@ -55,23 +75,97 @@ impl Window {
             self.top.1 = 0;
         }
         let height = height.max(1);
-        let least = self.above(body, cursor, height);
-        self.top = self.top.min((cursor, 0)).max(least);
+        self.height = height;
+        let rows = self.rows(body, cursor);
+        let seen = self.seen_row(cursor).min(rows - 1);
+        self.seen = Seen::Row(seen);
+        let (first, last) = if rows <= height {
+            (0, rows - 1)
+        } else {
+            (seen, seen)
+        };
+        let least = self.above(body, (cursor, last), height);
+        self.top = self.top.min((cursor, first)).max(least);
         if body.len().saturating_sub(self.top.0) <= height {
-            let last = self.above(body, body.len().saturating_sub(1), height);
+            let end = body.len().saturating_sub(1);
+            let end = (end, self.rows(body, end) - 1);
+            let last = self.above(body, end, height);
             self.top = self.top.min(last);
         }
         self.fill(body, height);
     }
 
-    /// The highest top at which the end of a line is on screen; a line that is higher than the screen
-    /// begins at its top.
-    fn above(&mut self, body: &Body, line: usize, height: usize) -> (usize, usize) {
-        let mut used = self.rows(body, line);
-        if used >= height {
-            return (line, 0);
+    /// The row of the cursor's line that must be on screen.
+    fn seen_row(&self, cursor: usize) -> usize {
+        match self.seen {
+            Seen::Row(row) => row,
+            Seen::Byte(byte) => self.made.get(&cursor).map_or(0, |wrapped| {
+                let behind = wrapped.starts.partition_point(|start| *start <= byte);
+                behind.saturating_sub(1)
+            }),
         }
-        let mut at = line;
+    }
+
+    /// Brings a byte of the cursor's line on screen.
+    pub(in crate::tui) const fn show_byte(&mut self, byte: usize) {
+        self.seen = Seen::Byte(byte);
+    }
+
+    /// Moves by lines on screen and answers the line that the cursor is on then. Within a line that
+    /// is higher than the screen it moves by what is seen of it.
+    pub(in crate::tui) fn step(&mut self, body: &Body, cursor: usize, by: isize) -> usize {
+        let last = body.len().saturating_sub(1);
+        let rows = self.rows(body, cursor);
+        let is_high = rows > self.height;
+        let shown = self
+            .pieces
+            .iter()
+            .filter(|piece| piece.line == cursor)
+            .count();
+        let above = if self.top.0 == cursor { self.top.1 } else { 0 };
+        let mut left = by.unsigned_abs();
+        let mut line = cursor;
+        if by >= 0 {
+            let row = if is_high {
+                (above + shown).max(1) - 1
+            } else {
+                rows - 1
+            };
+            let mut below = rows - 1 - row;
+            if left > FAR {
+                (line, below) = (last, 0);
+                self.seen = Seen::Row(self.rows(body, last) - 1);
+                left = 0;
+            }
+            while left > below && line < last {
+                left -= below + 1;
+                line += 1;
+                below = self.rows(body, line) - 1;
+            }
+            let rows = self.rows(body, line);
+            self.seen = Seen::Row((rows - 1 - below + left.min(below)).min(rows - 1));
+        } else {
+            let mut row = if is_high { above } else { 0 };
+            if left > FAR {
+                (line, row, left) = (0, 0, 0);
+            }
+            while left > row && line > 0 {
+                left -= row + 1;
+                line -= 1;
+                row = self.rows(body, line) - 1;
+            }
+            self.seen = Seen::Row(row - left.min(row));
+        }
+        line
+    }
+
+    /// The highest top at which a row of a line is on screen.
+    fn above(&mut self, body: &Body, end: (usize, usize), height: usize) -> (usize, usize) {
+        let mut used = end.1 + 1;
+        if used >= height {
+            return (end.0, used - height);
+        }
+        let mut at = end.0;
         while let Some(before) = at.checked_sub(1) {
             let rows = self.rows(body, before);
             if used + rows > height {

@@ -8,7 +8,7 @@ use crate::{
     session::{Filter, Health, Session, Source},
     tui::{
         outside::Outside,
-        picks::Order,
+        wanted::Order,
         window::{moved, top_row},
     },
 };
@@ -140,6 +140,11 @@ impl State {
         } else {
             let kept = |key: &SessionKey| shown.iter().any(|session| session.key() == key);
             self.order.retain(kept);
+        }
+        // While the list fills and nobody has chosen, the first row is the selected one.
+        if self.moved_at.is_none() && outside.is_settling(now) {
+            self.at = 0;
+            self.selected = self.item(0);
         }
         self.keep_selection(height);
     }

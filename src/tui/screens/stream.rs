@@ -2,12 +2,14 @@
 
 use jiff::tz::TimeZone;
 
+use super::stream_notes::Around;
 use crate::{
     record::Seq,
     session::{Fact, Filter, RowId, Session},
     tui::{
         numbers,
-        picks::{Order, Picks, SortColumn, Wanted, rows_of},
+        picks::{Picks, rows_of},
+        wanted::{Order, SortColumn, Wanted},
         window::{moved, top_row},
     },
 };
@@ -35,19 +37,6 @@ pub(in crate::tui) enum Growth {
     Still,
 }
 
-/// A line that is no frame (T6).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::tui) enum Note {
-    /// Frames that nothing can deliver any more.
-    Missing(u64),
-    /// Frames that may still come.
-    NotLoaded(u64),
-    /// Frames that memory released.
-    Older(u64),
-    /// A new calendar day.
-    Day(String),
-}
-
 /// What is remembered of a session until exit (N11).
 #[derive(Clone, Debug, Default)]
 pub(in crate::tui) struct State {
@@ -70,9 +59,8 @@ pub(in crate::tui) struct State {
     pub(in crate::tui) time: TimeMode,
     /// A key was pressed: the end of reading does not move the selection (E3).
     touched: bool,
-    /// Holes of the session, looked up once for each drawing.
-    holes: Vec<(Seq, Seq, bool)>,
-    dropped: u64,
+    /// Looked up once for each drawing.
+    pub(super) around: Around,
 }
 
 impl State {
@@ -263,6 +251,11 @@ impl State {
         self.picks.problem_from(self.selected, direction)
     }
 
+    /// The nearest problem row in a direction, from a row or from the end that lies opposite.
+    pub(in crate::tui) fn problem_from(&self, id: Option<RowId>, direction: i8) -> Option<RowId> {
+        self.picks.problem_from(id, direction)
+    }
+
     /// What there is to say when no problem row lies in a direction: which lie in the other one.
     pub(in crate::tui) fn no_problem(&self, from: Option<RowId>, direction: i8) -> String {
         use std::ops::Bound::{Excluded, Unbounded};
@@ -285,7 +278,14 @@ impl State {
     }
 
     /// What there is to say when a frame has no related one.
-    pub(in crate::tui) fn no_related(session: &Session, id: Option<RowId>) -> &'static str {
+    pub(in crate::tui) fn no_related(
+        session: &Session,
+        id: Option<RowId>,
+        is_page: bool,
+    ) -> &'static str {
+        if is_page {
+            return "its other half is not among the frames shown";
+        }
         let row = id.and_then(|id| session.row(session.position(id)?));
         if row.is_some_and(|row| row.call.is_some()) {
             "this frame has no other half"
@@ -319,66 +319,13 @@ impl State {
             .filter(|other| *other != id)
     }
 
-    /// Lines above a row.
-    pub(in crate::tui) fn notes(
-        &self,
-        session: &Session,
-        index: usize,
-        zone: &TimeZone,
-    ) -> Vec<Note> {
-        if !self.picks.is_whole() {
-            return Vec::new();
-        }
-        let Some(row) = session.row(index) else {
-            return Vec::new();
-        };
-        let before = index.checked_sub(1).and_then(|index| session.row(index));
-        let mut notes = Vec::new();
-        if before.is_none() && self.dropped > 0 {
-            notes.push(Note::Older(self.dropped));
-        }
-        let from = before.as_ref().map_or(Seq(0), |row| row.id.seq);
-        if row.id.seq.0 > from.0 + 1 && (before.is_some() || self.dropped == 0) {
-            notes.extend(self.holes_between(from, row.id.seq));
-        }
-        if let Some((earlier, later)) = before.and_then(|before| before.ts).zip(row.ts)
-            && later.as_secs() / 3_600 != earlier.as_secs() / 3_600
-        {
-            let day = numbers::date(later, zone);
-            if day != numbers::date(earlier, zone) {
-                notes.push(Note::Day(day));
-            }
-        }
-        notes
-    }
-
-    fn holes_between(&self, from: Seq, to: Seq) -> Vec<Note> {
-        let sum = |open: bool| -> u64 {
-            self.holes
-                .iter()
-                .filter(|(first, last, may_come)| *may_come == open && *last > from && *first < to)
-                .map(|(first, last, _)| {
-                    last.0.min(to.0 - 1).saturating_sub(first.0.max(from.0 + 1)) + 1
-                })
-                .sum()
-        };
-        let (missing, coming) = (sum(false), sum(true));
-        let mut notes = Vec::new();
-        if missing > 0 {
-            notes.push(Note::Missing(missing));
-        }
-        if coming > 0 {
-            notes.push(Note::NotLoaded(coming));
-        }
-        notes
-    }
-
     /// Brings selection and scrolling up to date.
     pub(in crate::tui) fn prepare(
         &mut self,
         session: &Session,
         height: usize,
         source: Growth,
+        around: Around,
         zone: &TimeZone,
     ) {
         let loading = source == Growth::Loading;
@@ -386,8 +333,7 @@ impl State {
             self.follow = true;
         }
         self.picks.prune(session);
-        self.holes = session.holes();
-        self.dropped = session.counters().dropped_from_memory;
+        self.around = around;
         let all = self.picks.len(session);
         if all == 0 {
             (self.at, self.top) = (0, 0);

@@ -1,87 +1,23 @@
 //! How the frames of a session are drawn (tui.md 6, mock-ups 22.2 and 22.5).
 
-use super::stream::{Note, State, TimeMode};
+use super::{
+    stream::State,
+    stream_cells::{columns, row_cells},
+    stream_notes::Note,
+};
 use crate::{
-    base::Shown,
-    record::Direction,
-    session::{Call, DisplayStatus, Kind, Row, Session},
+    session::Session,
     tui::{
         app::{App, counter, sort_words},
-        canvas::{Canvas, Column, Extent, Side, highlight},
-        detail::{Words, describe, unquoted},
+        canvas::{Canvas, Extent},
+        detail::{Words, describe, with_part},
         ink::Ink,
         layout::Tier,
         numbers,
-        picks::SortColumn,
-        status,
         theme::{Ground, Role},
+        wanted::SortColumn,
     },
 };
-
-/// Columns of a tier, without the gutter; METHOD or DETAIL takes the rest.
-struct Columns {
-    gutter: u16,
-    list: Vec<Column>,
-    has_id: bool,
-    has_detail: bool,
-}
-
-fn columns(width: u16) -> Columns {
-    let tier = Tier::of(width);
-    let usable = if width >= 100 { width - 1 } else { width };
-    let gutter = if tier <= Tier::S { 2 } else { 3 };
-    let time = if tier == Tier::Xs { 8 } else { 12 };
-    let id = [0, 4, 4, 6, 6, 10].get(tier.index()).copied().unwrap_or(0);
-    let duration = if tier == Tier::Xs { 6 } else { 7 };
-    let has_detail = tier >= Tier::L;
-    let column = |title, width, side, key| Column {
-        title,
-        width,
-        side,
-        key,
-    };
-    let method_head = if tier == Tier::Xs {
-        "METHOD/TOOL"
-    } else {
-        "METHOD / TOOL"
-    };
-    let mut list = vec![
-        column("TIME", time, Side::Left, Some('T')),
-        column("", 1, Side::Left, None),
-        column(method_head, 0, Side::Left, Some('M')),
-    ];
-    if id > 0 {
-        list.push(column("ID", id, Side::RightTail, Some('I')));
-    }
-    list.push(column("DUR", duration, Side::Right, Some('D')));
-    list.push(column("STATUS", 9, Side::Left, Some('S')));
-    if has_detail {
-        list.push(column("DETAIL", 0, Side::Left, None));
-    }
-    let gaps = u16::try_from(list.len()).unwrap_or(1) - 1;
-    let fixed: u16 = list.iter().map(|column| column.width).sum();
-    let rest = usable.saturating_sub(gutter + gaps + fixed);
-    // From L on METHOD has a width of its own; what the waterfall will take goes to DETAIL.
-    let method = match tier {
-        Tier::L => 24,
-        Tier::Xl => 28,
-        Tier::Xxl => 36,
-        _ => rest,
-    };
-    for column in &mut list {
-        if column.key == Some('M') {
-            column.width = method;
-        } else if column.title == "DETAIL" {
-            column.width = rest.saturating_sub(method);
-        }
-    }
-    Columns {
-        gutter,
-        list,
-        has_id: id > 0,
-        has_detail,
-    }
-}
 
 /// The key that sorts by a column.
 pub(in crate::tui) const fn key_of(column: SortColumn) -> char {
@@ -193,7 +129,14 @@ fn note_line(canvas: &mut Canvas<'_>, y: u16, x: u16, note: &Note) {
         ),
         Note::Older(count) => (
             Role::Muted,
-            format!("{} older frames on disk", numbers::grouped(*count)),
+            format!(
+                "{} on disk",
+                numbers::plural(*count, "older frame", "older frames")
+            ),
+        ),
+        Note::Before(seq) => (
+            Role::Muted,
+            format!("frames up to {} on disk", numbers::grouped(seq.0)),
         ),
         Note::Day(day) => {
             canvas.rule(y, &Ink::say(Role::Muted, day), &Ink::default());
@@ -241,158 +184,24 @@ fn empty(app: &App, session: &Session, state: &State) -> Ink {
     )
 }
 
-fn row_cells(
-    app: &App,
-    session: &Session,
-    state: &State,
-    index: usize,
-    columns: &Columns,
-) -> Option<Vec<Ink>> {
-    let id = state.picks.id_at(session, index)?;
-    let row = session.row(session.position(id)?)?;
-    let call = row.call.and_then(|call| session.call(call));
-    let call = call.as_deref();
-    let words = if columns.has_detail {
-        Words::Long
-    } else {
-        Words::Short
-    };
-    let mut described = describe(&row, session, words, &app.settings.signs);
-    let filter = state.picks.wanted().filter.as_ref();
-    if let Some(words) = filter
-        .map(crate::session::Filter::words)
-        .filter(|words| !words.is_empty())
-    {
-        described.method = highlight(&described.method, &words, Ground::Match);
-        described.detail = highlight(&described.detail, &words, Ground::Match);
-    }
-    let mut cells = vec![
-        time_cell(app, session, state, index, &row),
-        direction(app, &row),
-    ];
-    if columns.has_detail || described.detail.is_empty() {
-        cells.push(described.method);
-    } else {
-        cells.push(
-            described
-                .method
-                .and_lit(Role::Muted, " ")
-                .join(described.detail.clone()),
-        );
-    }
-    if columns.has_id {
-        cells.push(id_cell(&row, call));
-    }
-    cells.push(duration_cell(app, session, &row, call));
-    cells.push(status_cell(app, session, &row, call));
-    if columns.has_detail {
-        cells.push(described.detail);
-    }
-    Some(cells)
-}
-
-fn time_cell(app: &App, session: &Session, state: &State, index: usize, row: &Row<'_>) -> Ink {
-    let Some(ts) = row.ts else {
-        return Ink::lit(Role::Muted, "-");
-    };
-    let before = index
-        .checked_sub(1)
-        .and_then(|index| state.picks.id_at(session, index));
-    let before = before.and_then(|id| session.row(session.position(id)?)?.ts);
-    let back = state.sort().is_none() && before.is_some_and(|before| before > ts);
-    let role = if back { Role::Faint } else { Role::Text };
-    let offset = app.offset_of(session);
-    let text = match state.time {
-        TimeMode::Clock if app.tier() == Tier::Xs => {
-            numbers::short_time(offset.shift(ts), &app.settings.zone)
-        }
-        TimeMode::Clock => numbers::time_of_day(offset.shift(ts), &app.settings.zone),
-        TimeMode::Start => session
-            .first()
-            .map_or_else(String::new, |first| numbers::delta(ts.nanos_since(first))),
-        TimeMode::Delta => before.map_or_else(String::new, |before| {
-            numbers::delta(ts.nanos_since(before)).replacen('+', "^", 1)
-        }),
-    };
-    Ink::say(role, text)
-}
-
-fn direction(app: &App, row: &Row<'_>) -> Ink {
-    let signs = app.settings.signs;
-    let sign = match (row.kind, row.direction) {
-        (Kind::Invalid, _) => "!",
-        (Kind::Stderr, _) => signs.stderr,
-        (Kind::Notification, _) => signs.notification,
-        (Kind::Other, _) | (_, Direction::Stderr | Direction::Meta | Direction::Unknown(_)) => "?",
-        (_, Direction::ClientToServer) => signs.to_server,
-        (_, Direction::ServerToClient) => signs.to_client,
-    };
-    Ink::lit(Role::Accent, sign)
-}
-
-/// The id of the frame, or of the operation that it belongs to.
-fn id_cell(row: &Row<'_>, call: Option<&Call>) -> Ink {
-    let id = row.json_id.or_else(|| {
-        call.and_then(|call| call.hops.first())
-            .map(|hop| &*hop.json_id)
-    });
-    Ink::of(
-        Role::Text,
-        id.map(|id| Shown::name(unquoted(id).as_bytes()))
-            .unwrap_or_default(),
-    )
-}
-
-fn duration_cell(app: &App, session: &Session, row: &Row<'_>, call: Option<&Call>) -> Ink {
-    let Some(call) = call else {
-        return Ink::default();
-    };
-    match row.kind {
-        Kind::Response => status::latency(row, call).map_or_else(Ink::default, |nanos| {
-            Ink::say(Role::Text, numbers::span(nanos))
-        }),
-        Kind::Request
-            if call.is_open() && call.hops.last().is_some_and(|hop| hop.request == row.id) =>
-        {
-            let role = if app.outside.is_down(&session.key().host) {
-                Role::Muted
-            } else {
-                Role::Live
-            };
-            app.open_for(session, call)
-                .map_or_else(Ink::default, |nanos| {
-                    Ink::say(role, numbers::elapsed(nanos))
-                })
-        }
-        _ => Ink::default(),
-    }
-}
-
-fn status_cell(app: &App, session: &Session, row: &Row<'_>, call: Option<&Call>) -> Ink {
-    let down = app.outside.is_down(&session.key().host);
-    let Some(status) = status::of_row(row, call, down) else {
-        return Ink::default();
-    };
-    let (word, role) = status::word(status);
-    let role = match (status, call) {
-        // Only an open stream ended, nothing was owed (6.2).
-        (DisplayStatus::Lost, Some(call)) if !call.errored => Role::Warn,
-        _ => role,
-    };
-    Ink::lit(role, word)
-}
-
 /// `n frames . n err . n bad . n pend . n pend?` (L8).
 pub(in crate::tui) fn counters(app: &App, session: &Session, state: &State) -> Vec<Ink> {
-    let counters = session.counters();
+    // With a page the rows are of the page, the figures of the session (L8).
+    let counters = app.whole(session.key()).unwrap_or(session).counters();
     let wanted = state.picks.wanted();
     let floor = if app.outside.is_loading(session.key()) {
         "+"
     } else {
         ""
     };
-    let total = format!("{}{floor}", numbers::grouped(counters.frames));
-    let total = if wanted.filter.is_some() || wanted.problems {
+    let is_filtered = wanted.filter.is_some() || wanted.problems;
+    let of = if is_filtered && app.has_page(session.key()) {
+        session.counters().frames
+    } else {
+        counters.frames
+    };
+    let total = format!("{}{floor}", numbers::grouped(of));
+    let total = if is_filtered {
         let listed = u64::try_from(state.picks.len(session)).unwrap_or(u64::MAX);
         format!("{}/{total}", numbers::grouped(listed))
     } else {
@@ -424,12 +233,17 @@ pub(in crate::tui) fn counters(app: &App, session: &Session, state: &State) -> V
 
 /// Title and right side of the title rule (6.4).
 pub(in crate::tui) fn title(app: &App, session: &Session, state: &State) -> (Ink, Ink) {
-    let title = Ink::lit(Role::Strong, "stream ").and(Role::Text, app.name_of(session));
-    let times = session.server_times();
+    let mut title = Ink::lit(Role::Strong, "stream ").and(Role::Text, app.name_of(session));
+    if let Some((from, to)) = app.page_range(session.key()) {
+        let (from, to) = (numbers::grouped(from.0), numbers::grouped(to.0));
+        title = title.and_say(Role::Live, format!("  frames {from} to {to}"));
+    }
+    let whole = app.whole(session.key()).unwrap_or(session);
+    let times = whole.server_times();
     let mut right = Ink::default();
     if !times.is_empty() {
         let gap = if app.tier() >= Tier::L { "  " } else { " " };
-        let calls = numbers::plural(session.call_count(), "call", "calls");
+        let calls = numbers::plural(whole.call_count(), "call", "calls");
         let p50 = numbers::span(times.percentile(50));
         let p95 = numbers::span(times.percentile(95));
         right = Ink::say(Role::Text, format!("{calls}{gap}p50 {p50}{gap}p95 {p95}"));
@@ -473,6 +287,12 @@ pub(in crate::tui) fn detail(app: &App, session: &Session, state: &State) -> Ink
         .selected
         .and_then(|id| session.row(session.position(id)?));
     row.map_or_else(Ink::default, |row| {
-        describe(&row, session, Words::Long, &app.settings.signs).detail
+        let signs = &app.settings.signs;
+        let detail = describe(&row, session, Words::Long, signs).detail;
+        let call = row.call.and_then(|call| session.call(call));
+        match call.and_then(|call| app.no_answer(session, &row, &call)) {
+            Some(why) => with_part(Ink::of(Role::Muted, why), detail, signs),
+            None => detail,
+        }
     })
 }

@@ -154,3 +154,130 @@ fn a_session_that_is_not_in_the_log_is_told_once() {
     rig.wait(3_000);
     assert!(!rig.text().contains("in this log"));
 }
+
+#[test]
+fn hints_keep_their_places_while_figures_grow() {
+    let hints = |rig: &mut Rig| {
+        let lines = rig.lines();
+        let part = |line: &String| {
+            let (_, rest) = line.split_once("enter inspect")?;
+            Some(rest.to_owned())
+        };
+        let footer: String = lines[23].split("? help").next().unwrap().trim().to_owned();
+        (footer, part(&lines[1]))
+    };
+    let mut rig = Rig::new(80, 24);
+    rig.feed([host("local", LinkState::Live, None)]);
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let log = Log::new("a-1-000000000001", "a").client(0, ping);
+    rig.feed(log.news(crate::record::Liveness::Recording, true).events);
+    rig.keys("enter");
+    let (footer, notice) = hints(&mut rig);
+    assert_eq!(footer, "/ filter");
+    let mut log = Log::new("a-1-000000000001", "a").skip(1);
+    for id in 2..1_200 {
+        log = log.client(
+            0,
+            &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#),
+        );
+    }
+    rig.feed(log.text("s2c", 0, "debug").events);
+    let (later, row) = hints(&mut rig);
+    assert_eq!(later, "! problems  / filter");
+    assert_eq!(row, notice, "what stands above stays there");
+    rig.line_with("1,200 frames . 1 bad . 1,199 pend");
+}
+
+#[test]
+fn a_terminal_that_is_too_small_says_all_of_it() {
+    for (width, height) in [(39, 12), (20, 9), (12, 9), (80, 5)] {
+        let mut rig = Rig::new(width, height);
+        let words: Vec<_> = rig
+            .lines()
+            .iter()
+            .map(|line| line.trim().to_owned())
+            .collect();
+        let said = words
+            .join(" ")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert_eq!(
+            said,
+            format!("terminal too small: {width}x{height}, need 40x10")
+        );
+    }
+}
+
+#[test]
+fn older_sessions_are_offered_as_many_as_there_are() {
+    for (older, words) in [
+        (1, "1 older session on disk, enter loads it"),
+        (5, "5 older sessions on disk, enter loads them"),
+        (247, "247 older sessions on disk, enter loads 100"),
+    ] {
+        let mut rig = Rig::new(80, 24);
+        rig.feed(samples::local());
+        rig.feed([FeedEvent::Listing(crate::feed::Listing {
+            host: HostName::local(),
+            total: 4 + older,
+            chosen: 4,
+            skipped: 0,
+        })]);
+        rig.line_with(words);
+    }
+}
+
+#[test]
+fn the_detail_of_a_host_says_each_thing_once() {
+    let mut rig = Rig::new(100, 30);
+    rig.feed([
+        host("local", LinkState::Live, None),
+        host("build01", LinkState::Connecting, None),
+        host("build01", LinkState::Live, None),
+    ]);
+    rig.keys("o j");
+    let lines = rig.lines();
+    let told: Vec<_> = lines.iter().filter(|line| line.starts_with("  ")).collect();
+    let sockets = told
+        .iter()
+        .filter(|line| line.contains("live socket"))
+        .count();
+    assert_eq!(sockets, 1, "{}", lines.join("\n"));
+    rig.line_with("  link      up since 14:07:13, round trip 23ms");
+}
+
+#[test]
+fn the_first_row_is_selected_while_the_list_fills() {
+    let mut rig = Rig::new(80, 24);
+    rig.feed([host("local", LinkState::Backfilling, None)]);
+    rig.feed(samples::ended("old-1-000000000001", "old", -720_000).events);
+    rig.feed(samples::ended("new-2-000000000002", "new", -1_000).events);
+    rig.wait(1_100);
+    assert!(rig.selected().contains("new"), "{}", rig.selected());
+    rig.keys("j");
+    rig.feed(samples::ended("newest-3-000000000003", "newest", 0).events);
+    rig.wait(3_000);
+    assert!(rig.selected().contains("old"), "{}", rig.selected());
+}
+
+#[test]
+fn an_error_of_a_host_is_told_in_full() {
+    let mut rig = Rig::new(80, 24);
+    let why = "no connection to `127.0.0.1` port 2221 after 10 s: the network that leads there \
+               is not reachable from here (os error 101)";
+    rig.feed([
+        host("edge7", LinkState::Live, None),
+        host("edge7", LinkState::Lost, Some(why)),
+    ]);
+    rig.keys("o");
+    let text = rig.text();
+    let words: Vec<_> = text.split_whitespace().collect();
+    assert!(
+        words
+            .join(" ")
+            .contains("the network that leads there is not reachable from here (os error 101)"),
+        "{text}"
+    );
+    rig.line_with("  errors    14:07:13  no connection");
+}

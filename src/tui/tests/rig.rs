@@ -226,6 +226,17 @@ impl Rig {
         self.settle();
     }
 
+    /// Does what was put off to the background.
+    pub(super) fn background(&mut self) {
+        let effects = std::mem::take(&mut self.effects);
+        for effect in effects {
+            match effect {
+                Effect::LayOut(job) => self.happen(Event::Laid(Box::new(job.run()))),
+                other => self.effects.push(other),
+            }
+        }
+    }
+
     /// Does all the work that waits.
     pub(super) fn settle(&mut self) {
         while self.app.work() {}

@@ -30,7 +30,7 @@ fn each_size(name: &str, act: impl Fn(&mut Rig)) {
 
 #[test]
 fn sessions() {
-    each_size("sessions", |_| {});
+    each_size("sessions", |rig| rig.keys("j"));
 }
 
 #[test]
