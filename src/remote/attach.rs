@@ -1,7 +1,7 @@
 //! The first steps on a connection: where the state directory is, and the socket in it (remote.md
 //! 6, 8.1).
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 
@@ -10,7 +10,7 @@ use super::{
     link::Connected,
     names::is_log_name,
     options::RemoteLocation,
-    place::{FarPlace, Nonces, directory_trouble},
+    place::{FarPlace, Nonces, directory_trouble, path_trouble},
     probe::{Answer, Candidate, Probed, Source, candidates, flagged},
     publish::{Published, clear_leftovers, is_temporary, publish},
     sftp::{Kind, Sftp},
@@ -21,6 +21,9 @@ use crate::base::Clock;
 const FIRST_NAMES: usize = 1_000;
 /// Names of a state directory that are looked at for leftovers.
 const LEFTOVER_NAMES: usize = 10_000;
+
+/// Time for clearing them: our socket waits for it.
+const CLEARING: Duration = Duration::from_secs(3);
 
 /// The state directory that was chosen, and what must be said about it.
 #[derive(Clone, Debug)]
@@ -207,6 +210,10 @@ pub(super) async fn attach(
     clock: Clock,
     mark: Arc<str>,
 ) -> Result<Result<Attached, String>, SftpError> {
+    // A host may name a path of a thousand parts: none of them is asked for.
+    if let Some(trouble) = path_trouble(&located.state) {
+        return Ok(Err(trouble));
+    }
     if located.source != Source::Guess
         && let Err(error) = make_directories(&sftp, &located.state).await
         && error.ends_session()
@@ -219,7 +226,7 @@ pub(super) async fn attach(
         Err(error) => return Ok(Err(format!("the state directory cannot be used: {error}"))),
     };
     let uid = probed.as_ref().and_then(|probed| probed.answer.uid);
-    if let Some(trouble) = directory_trouble(&located.state, &directory, uid) {
+    if let Some(trouble) = directory_trouble(&directory, uid) {
         return Ok(Err(trouble));
     }
     let place = Arc::new(FarPlace {
@@ -236,15 +243,17 @@ pub(super) async fn attach(
         Err(refusal) => return Ok(Err(refusal.words().to_owned())),
     };
     // sshd makes the socket as the user that we are: the directory must not be another's.
-    if let Some(trouble) = directory_trouble(&place.state, &directory, published.attributes.uid) {
+    if let Some(trouble) = directory_trouble(&directory, published.attributes.uid) {
         super::publish::leave(&*place, &published).await?;
         return Ok(Err(trouble));
     }
     if let Some(offset) = probed.and_then(|probed| probed.clock_offset) {
         let remote_now = clock.now().as_secs() + offset.millis / 1_000;
-        let names = temporary_names(&place).await;
-        let cleared = clear_leftovers(&*place, &names, &published, remote_now).await;
-        if cleared.is_err() {
+        let clearing = async {
+            let names = temporary_names(&place).await;
+            clear_leftovers(&*place, &names, &published, remote_now).await
+        };
+        if !matches!(tokio::time::timeout(CLEARING, clearing).await, Ok(Ok(()))) {
             // They stay for the next viewer; our socket is there all the same.
         }
     }

@@ -73,15 +73,15 @@ pub(super) struct FarPlace {
     pub(super) directory: Attributes,
 }
 
+/// Why no socket may be made below a path, whatever is there (remote.md 8.1).
+pub(super) fn path_trouble(state: &str) -> Option<String> {
+    let length = state.len() + "/hub.sock".len();
+    (length > SOCKET_PATH_LIMIT)
+        .then(|| "the path of hub.sock is too long: set a shorter MCPSNOOP_HOME".to_owned())
+}
+
 /// Why no socket may be made in a directory (remote.md 8.1).
-pub(super) fn directory_trouble(
-    state: &str,
-    directory: &Attributes,
-    uid: Option<u32>,
-) -> Option<String> {
-    if state.len() + "/hub.sock".len() > SOCKET_PATH_LIMIT {
-        return Some("the path of hub.sock is too long: set a shorter MCPSNOOP_HOME".to_owned());
-    }
+pub(super) fn directory_trouble(directory: &Attributes, uid: Option<u32>) -> Option<String> {
     if directory.kind != Kind::Directory {
         return Some("the state directory is no directory".to_owned());
     }
@@ -284,43 +284,23 @@ mod tests {
         };
         let fine = directory(Kind::Directory, 0o700, 1000);
         let cases = [
-            ("/s", fine, Some(1000), true),
-            ("/s", fine, None, true),
-            ("/s", directory(Kind::Directory, 0o755, 0), Some(1000), true),
-            (
-                "/s",
-                directory(Kind::Directory, 0o700, 7),
-                Some(1000),
-                false,
-            ),
-            (
-                "/s",
-                directory(Kind::Directory, 0o770, 1000),
-                Some(1000),
-                false,
-            ),
-            (
-                "/s",
-                directory(Kind::Directory, 0o702, 1000),
-                Some(1000),
-                false,
-            ),
-            (
-                "/s",
-                directory(Kind::Regular, 0o600, 1000),
-                Some(1000),
-                false,
-            ),
+            (fine, Some(1000), true),
+            (fine, None, true),
+            (directory(Kind::Directory, 0o755, 0), Some(1000), true),
+            (directory(Kind::Directory, 0o700, 7), Some(1000), false),
+            (directory(Kind::Directory, 0o770, 1000), Some(1000), false),
+            (directory(Kind::Directory, 0o702, 1000), Some(1000), false),
+            (directory(Kind::Regular, 0o600, 1000), Some(1000), false),
         ];
-        for (state, attributes, uid, good) in cases {
+        for (attributes, uid, good) in cases {
             assert_eq!(
-                directory_trouble(state, &attributes, uid).is_none(),
+                directory_trouble(&attributes, uid).is_none(),
                 good,
                 "{attributes:?}"
             );
         }
         // 94 + `/hub.sock` is 103 bytes.
-        assert_eq!(directory_trouble(&"x".repeat(94), &fine, Some(1000)), None);
-        assert!(directory_trouble(&"x".repeat(95), &fine, Some(1000)).is_some());
+        assert_eq!(path_trouble(&"x".repeat(94)), None);
+        assert!(path_trouble(&"x".repeat(95)).is_some());
     }
 }

@@ -12,6 +12,8 @@ use super::{
 pub(super) const SOCKET: &str = "hub.sock";
 /// Name of the hint beside it.
 pub(super) const OWNER: &str = "hub.owner";
+/// Sockets of dead viewers that are tested at a time; each may take seconds.
+const LEFTOVERS: usize = 16;
 /// Tries before the logs have to do.
 const ROUNDS: usize = 3;
 
@@ -368,14 +370,14 @@ pub(super) async fn clear_leftovers<P: Place>(
     if !ours.permitted {
         return Ok(());
     }
-    for (name, attributes) in names {
-        let old = attributes.modified < remote_now - 3_600;
-        if is_temporary(name)
+    let old = names.iter().filter(|(name, attributes)| {
+        is_temporary(name)
             && attributes.kind == Kind::Socket
             && attributes.uid == ours.attributes.uid
-            && old
-            && place.contact(name, Patience::Usual).await? == Contact::Refused
-        {
+            && attributes.modified < remote_now - 3_600
+    });
+    for (name, _) in old.take(LEFTOVERS) {
+        if place.contact(name, Patience::Usual).await? == Contact::Refused {
             forgive(place.remove(name).await)?;
         }
     }

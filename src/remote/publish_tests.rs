@@ -582,6 +582,27 @@ fn leaving_spares_a_socket_that_is_not_ours_any_more() {
 }
 
 #[test]
+fn leftovers_without_end_are_cleared_a_few_at_a_time() {
+    let world = world(|files| {
+        for number in 0..100 {
+            let (tens, ones) = (b'a' + number / 10, b'a' + number % 10);
+            let name = format!(".haaaa{}{}", char::from(tens), char::from(ones));
+            files.make(&name, Kind::Socket, ME, Listener::Nobody);
+        }
+    });
+    let published = publish_as(&world, 1).unwrap();
+    let attributes = published.attributes;
+    let listed: Vec<_> = names(&world)
+        .into_iter()
+        .map(|name| (name, attributes))
+        .collect();
+    let viewer = Seen::plain(&world, 1);
+    now(clear_leftovers(&viewer, &listed, &published, 1_000_000)).unwrap();
+    assert_eq!(names(&world).len(), 1 + 100 - LEFTOVERS);
+    assert_eq!(viewer.asked.lock().unwrap().len(), LEFTOVERS);
+}
+
+#[test]
 fn temporary_names() {
     for (name, expected) in [
         (".habc234", true),

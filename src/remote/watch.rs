@@ -89,6 +89,7 @@ pub(super) struct Watch<'h> {
     pub(super) told_unreadable: Option<SftpError>,
     pub(super) listing_told: (usize, usize, usize),
     pub(super) foreign_told: u64,
+    pub(super) unreadable: u64,
     pub(super) speed: Speed,
     pub(super) is_loading: bool,
 }
@@ -225,6 +226,7 @@ impl<'h> Watch<'h> {
             told_unreadable: None,
             listing_told: (usize::MAX, 0, 0),
             foreign_told: 0,
+            unreadable: 0,
             speed: Speed::new(now),
             is_loading: true,
         }

@@ -28,6 +28,8 @@ const MODE_PAUSE: Duration = Duration::from_secs(30);
 /// Looks for a directory that does not exist yet: often at first, then rarely.
 const ABSENT_PATIENCE: Duration = Duration::from_mins(5);
 const ABSENT_PAUSE: Duration = Duration::from_secs(30);
+/// Logs that cannot be read, each of which has a message of its own.
+const NAMED_ONE_BY_ONE: u64 = 4;
 /// SFTP sessions in a row that end at once, before the connection is given up.
 const SFTP_TRIES: u32 = 5;
 
@@ -146,8 +148,10 @@ impl Watch<'_> {
             Err(error) => {
                 self.host.intake.logs.failed(name, follower, small, true);
                 self.host.intake.unreadable(name, now);
-                let text = format!("{name} cannot be read: {error}");
-                self.host.teller.notice(Severity::Warning, text);
+                self.unreadable += 1;
+                if let Some(text) = unreadable_words(self.unreadable, name, &error) {
+                    self.host.teller.notice(Severity::Warning, text);
+                }
             }
         }
         let remote_now = self.remote_now();
@@ -393,5 +397,31 @@ impl Watch<'_> {
                 None
             }
         }
+    }
+}
+
+/// What is said of the so-many-th log that cannot be read: one by one at first, and of a directory
+/// full of them ever more rarely.
+fn unreadable_words(count: u64, name: &str, error: &SftpError) -> Option<String> {
+    if count <= NAMED_ONE_BY_ONE {
+        return Some(format!("{name} cannot be read: {error}"));
+    }
+    count
+        .is_power_of_two()
+        .then(|| format!("{count} logs cannot be read; {name}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_of_unreadable_logs_is_told_in_few_lines() {
+        let said: Vec<_> = (1..=100_000)
+            .filter_map(|count| unreadable_words(count, "a.jsonl", &SftpError::Denied))
+            .collect();
+        assert_eq!(said[0], "a.jsonl cannot be read: permission denied");
+        assert_eq!(said[4], "8 logs cannot be read; a.jsonl: permission denied");
+        assert_eq!(said.len(), 4 + 14);
     }
 }

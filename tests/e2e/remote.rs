@@ -685,6 +685,16 @@ fn directories_that_others_can_change_get_no_socket() {
     assert!(matches!(watching.until_live(), Mode::Log { .. }));
     drop(watching.stop());
     assert_eq!(far.names(), BTreeSet::new());
+    // A path in which no socket can be is not made either.
+    fs::set_permissions(&far.state, fs::Permissions::from_mode(0o700)).unwrap();
+    let long = far.state.join("x".repeat(90));
+    let mut options = far.options();
+    options.location = Some(RemoteLocation::McpsnoopHome(long.display().to_string()));
+    let watching = watch(options);
+    assert!(matches!(watching.until_live(), Mode::Log { .. }));
+    watching.until_notice("set a shorter MCPSNOOP_HOME");
+    drop(watching.stop());
+    assert_eq!(far.names(), BTreeSet::new());
 }
 
 #[test]
