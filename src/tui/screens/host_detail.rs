@@ -21,7 +21,7 @@ const LABEL: usize = 12;
 
 /// `+3.2s`, when the clocks are apart.
 pub(super) fn clock(host: &Host) -> Option<String> {
-    let millis = host.state.clock_offset_ms?;
+    let millis = host.state.clock_offset_ms.filter(|millis| *millis != 0)?;
     let sign = if millis < 0 { '-' } else { '+' };
     let tenths = millis.unsigned_abs() / 100;
     Some(format!("{sign}{}.{}s", tenths / 10, tenths % 10))

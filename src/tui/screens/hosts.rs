@@ -263,7 +263,8 @@ fn cell_ink(app: &App, host: &Host, cell: Cell, column: Column) -> Ink {
         Cell::Sessions => Ink::say(Role::Text, numbers::count(figures(app, host).0)),
         Cell::Frames => Ink::say(Role::Text, numbers::count(figures(app, host).1)),
         Cell::Clock => clock(host).map_or_else(Ink::default, |words| Ink::say(Role::Text, words)),
-        Cell::Error if host.state.link == LinkState::Live => Ink::default(),
+        // What made a standing link take a slower way is told below the table.
+        Cell::Error if !host.is_down() => Ink::default(),
         Cell::Error => host
             .reason()
             .map_or_else(Ink::default, |reason| Ink::of(Role::Text, reason)),

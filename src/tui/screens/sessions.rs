@@ -1,6 +1,6 @@
 //! The table of sessions: order, selection, filter (tui.md 5, N1, N2, N6, N8).
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::HashSet};
 
 use crate::{
     base::Timestamp,
@@ -129,17 +129,15 @@ impl State {
         let still = self
             .moved_at
             .is_some_and(|at| now.nanos_since(at) < STILL_NANOS);
-        let known = shown.len() == self.order.len()
-            && shown
-                .iter()
-                .all(|session| self.order.contains(session.key()));
+        let keys: HashSet<&SessionKey> = shown.iter().map(|session| session.key()).collect();
+        let known =
+            keys.len() == self.order.len() && self.order.iter().all(|key| keys.contains(key));
         if self.is_due || (due && !still) || (!known && !still) {
             self.order_anew(shown, outside);
             self.ordered_at = Some(now);
             self.is_due = false;
         } else {
-            let kept = |key: &SessionKey| shown.iter().any(|session| session.key() == key);
-            self.order.retain(kept);
+            self.order.retain(|key| keys.contains(key));
         }
         // While the list fills and nobody has chosen, the first row is the selected one.
         if self.moved_at.is_none() && outside.is_settling(now) {
