@@ -3,20 +3,20 @@
 use mcpsnoop::{
     base::{quoted, width},
     remote::ListedSession,
+    reports::json_string,
 };
 
 /// One JSON object a session, as in the stream (remote.md 12).
 pub(super) fn json_list(rows: &[ListedSession]) -> String {
     let line = |row: &ListedSession| {
-        let object = serde_json::json!({
-            "type": "session",
-            "host": &*row.host.0,
-            "session_id": row.session,
-            "file": format!("{}.jsonl", row.session),
-            "size": row.size.0,
-            "modified": row.modified.to_string(),
-        });
-        format!("{object}\n")
+        format!(
+            "{{\"type\":\"session\",\"host\":{},\"session_id\":{},\"file\":{},\"size\":{},\"modified\":\"{}\"}}\n",
+            json_string(&row.host.0),
+            json_string(&row.session),
+            json_string(&format!("{}.jsonl", row.session)),
+            row.size.0,
+            row.modified
+        )
     };
     rows.iter().map(line).collect()
 }
@@ -70,4 +70,32 @@ pub(super) fn text_list(rows: &[ListedSession], several: bool) -> String {
         push([session, bytes, when, host]);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpsnoop::{
+        base::{ByteCount, Timestamp},
+        record::HostName,
+    };
+
+    use super::*;
+
+    #[test]
+    fn names_of_foreign_logs_drive_no_terminal() {
+        let row = ListedSession {
+            host: HostName("h".into()),
+            session: "b\u{202e}i\u{200b}\"".to_owned(),
+            size: ByteCount(3),
+            modified: Timestamp::default(),
+        };
+        let json = json_list(std::slice::from_ref(&row));
+        let object: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(object["session_id"], row.session);
+        assert_eq!(object["file"], format!("{}.jsonl", row.session));
+        assert_eq!(object["size"], 3);
+        for text in [json, text_list(&[row], false)] {
+            assert!(text.is_ascii(), "{text}");
+        }
+    }
 }

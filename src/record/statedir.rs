@@ -55,7 +55,8 @@ impl StateDir {
         for base in named.into_iter().chain(xdg(env)).chain(default(env)) {
             all.push(Self::at(base));
         }
-        all.push(temporary(env));
+        // The shared directory counts only where nobody else could have written (log-format 1.1.4).
+        all.extend(Some(temporary(env)).filter(|dir| is_private_dir(&dir.base)));
         let mut others: Vec<Self> = Vec::new();
         for dir in all {
             if dir.base != self.base && !others.iter().any(|other| other.base == dir.base) {

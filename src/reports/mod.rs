@@ -2,4 +2,4 @@
 
 mod remote_lines;
 
-pub use remote_lines::RemoteLines;
+pub use remote_lines::{RemoteLines, json_string};

@@ -232,8 +232,14 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A JSON string in which nothing can drive a terminal: controls, format characters and line
-/// separators are escaped.
+/// A text as a JSON string in which nothing can drive a terminal: controls, format characters and
+/// line separators are escaped.
+pub fn json_string(text: &str) -> String {
+    let mut out = Vec::new();
+    write_text(&mut out, text);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     for symbol in text.chars() {

@@ -28,6 +28,7 @@ mod late;
 mod machine;
 mod model;
 mod notes;
+mod order;
 mod parked;
 mod peers;
 mod probes;

@@ -1,10 +1,11 @@
 //! The fold over all sessions, and the memory that they share (session-model.md 2, 22).
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
 use super::{
     fact::Fact,
     hash::Map,
+    order::{Order, Standing},
     session::{Session, Source},
 };
 use crate::{
@@ -45,6 +46,7 @@ pub struct Model {
     limits: Limits,
     sessions: Vec<Option<Session>>,
     index: Map<SessionKey, usize>,
+    order: Order,
     /// Hosts whose link is down.
     down: Vec<HostName>,
     /// Only numbers that were given up are missing.
@@ -69,6 +71,7 @@ impl Model {
             limits,
             sessions: Vec::new(),
             index: Map::default(),
+            order: Order::default(),
             down: Vec::new(),
             follows: false,
             body_bytes: 0,
@@ -102,9 +105,15 @@ impl Model {
                     session.row_count() as u64,
                 )
             };
+            let (first, label) = (session.first(), Arc::clone(session.label()));
             let before = weigh(session);
             change(session);
             let after = weigh(session);
+            if first != session.first() || label != *session.label() {
+                self.order
+                    .remove(&Standing::new(first, session.key(), label));
+                self.order.insert(Standing::of(session), at);
+            }
             self.body_bytes = (self.body_bytes + after.0).saturating_sub(before.0);
             self.rows = (self.rows + after.1).saturating_sub(before.1);
         }
@@ -117,8 +126,9 @@ impl Model {
         facts.push(Fact::NewSession);
         let up = !self.down.contains(&key.host);
         let at = self.sessions.len();
-        self.sessions
-            .push(Some(Session::new(key.clone(), up, self.follows)));
+        let session = Session::new(key.clone(), up, self.follows);
+        self.order.insert(Standing::of(&session), at);
+        self.sessions.push(Some(session));
         self.index.insert(key.clone(), at);
         at
     }
@@ -193,6 +203,7 @@ impl Model {
         let Some(session) = self.sessions.get_mut(at).and_then(Option::take) else {
             return false;
         };
+        self.order.remove(&Standing::of(&session));
         let bytes = session.held_bytes + session.late.bytes();
         self.body_bytes = self.body_bytes.saturating_sub(bytes);
         self.rows = self.rows.saturating_sub(session.row_count() as u64);
@@ -205,13 +216,14 @@ impl Model {
     }
 
     /// All sessions, by first time stamp, then id.
-    pub fn sessions(&self) -> Box<dyn Iterator<Item = &Session> + '_> {
-        let mut all: Vec<&Session> = self.sessions.iter().flatten().collect();
-        all.sort_by(|one, other| {
-            let by_time = one.first().cmp(&other.first());
-            by_time.then_with(|| one.key.cmp(&other.key))
-        });
-        Box::new(all.into_iter())
+    pub fn sessions(&self) -> impl Iterator<Item = &Session> {
+        self.order.all().filter_map(|at| self.session_at(at))
+    }
+
+    /// The sessions of a host that have the label of this one, itself included, in no order.
+    pub fn namesakes(&self, session: &Session) -> impl Iterator<Item = &Session> {
+        let places = self.order.namesakes(session).iter();
+        places.filter_map(|at| self.session_at(*at))
     }
 
     /// Bytes of bodies held.

@@ -11,7 +11,7 @@ use super::{
     event::{Effect, Event},
     ink::Ink,
     keys::Place,
-    layout::{LEAST, Tier},
+    layout::{LEAST, Tier, drawn_size},
     messages::Messages,
     older::{self, Older},
     options::{FirstScreen, ViewerOptions},
@@ -105,7 +105,7 @@ impl App {
             analyzer: Analyzer::new(limits),
             outside: Outside::default(),
             settings,
-            size,
+            size: drawn_size(size),
             now,
             stack: Vec::new(),
             sessions: sessions::State::default(),
@@ -161,7 +161,7 @@ impl App {
             }
             Event::Paste(text) => self.paste(&text),
             Event::Resize(width, height) => {
-                self.size = (width, height);
+                self.size = drawn_size((width, height));
                 self.effects.push(Effect::Repaint);
             }
             Event::Feed(event) => self.feed(*event),

@@ -18,6 +18,7 @@ use super::{
     clipboard::{self, Copied},
     event::{Effect, Event},
     inbox::{self, Inbox, Taken},
+    layout::drawn_size,
     options::ViewerOptions,
     settings::{Clipboard, Settings},
     signals::Signals,
@@ -360,7 +361,7 @@ impl Driver<'_> {
 
     fn app_resized(&mut self) {
         if let Ok(size) = crossterm::terminal::size() {
-            self.app.size = size;
+            self.app.size = drawn_size(size);
         }
         self.screen.forget();
         self.is_dirty = true;

@@ -3,6 +3,14 @@
 /// Smallest screen that is drawn (L3).
 pub(super) const LEAST: (u16, u16) = (40, 10);
 
+/// Largest screen that is drawn: a terminal may claim more cells than there is memory for.
+const LARGEST: (u16, u16) = (1_000, 500);
+
+/// As much of a terminal of this size as is drawn.
+pub(super) fn drawn_size((width, height): (u16, u16)) -> (u16, u16) {
+    (width.min(LARGEST.0), height.min(LARGEST.1))
+}
+
 /// Width tiers (L4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Tier {

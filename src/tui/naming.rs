@@ -29,23 +29,16 @@ impl App {
         } else {
             Shown::name(label.as_bytes())
         };
-        let same =
-            |other: &&Session| other.label() == label && other.key().host == session.key().host;
-        if self
-            .analyzer
-            .model()
-            .sessions()
-            .filter(|other| same(other))
-            .nth(1)
-            .is_none()
-        {
+        let others = || {
+            let namesakes = self.analyzer.model().namesakes(session);
+            namesakes.filter(|other| other.key() != session.key())
+        };
+        if others().next().is_none() {
             return name;
         }
         let pid = session.pid();
-        let twin =
-            |other: &&Session| same(other) && other.pid() == pid && other.key() != session.key();
         let mut suffix = pid.map_or_else(String::new, |pid| format!(" {pid}"));
-        if (pid.is_none() || self.analyzer.model().sessions().any(|other| twin(&other)))
+        if (pid.is_none() || others().any(|other| other.pid() == pid))
             && let Some(first) = session.first()
         {
             suffix = format!(

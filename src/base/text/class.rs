@@ -41,6 +41,10 @@ const IGNORABLE: [(u32, u32); 16] = [
     (0xE0000, 0xE0FFF),
 ];
 
+/// Skin tones and the letters of flags: one terminal draws them as one with what is before them,
+/// another beside it, so that cells were left behind (J5, J7).
+const JOINED: &[(u32, u32)] = &[(0x1_F1E6, 0x1_F1FF), (0x1_F3FB, 0x1_F3FF)];
+
 /// The class of a character.
 pub(super) fn class_of(character: char) -> Class {
     if character == ' ' || character.is_ascii_graphic() {
@@ -50,6 +54,7 @@ pub(super) fn class_of(character: char) -> Class {
     if code < 0xA0
         || IGNORABLE
             .iter()
+            .chain(JOINED)
             .any(|(first, last)| (*first..=*last).contains(&code))
     {
         return Class::Unsafe;

@@ -126,9 +126,11 @@ impl State {
             || self
                 .ordered_at
                 .is_none_or(|at| now.nanos_since(at) >= REORDER_NANOS);
-        let still = self
-            .moved_at
-            .is_some_and(|at| now.nanos_since(at) < STILL_NANOS);
+        // An empty table has nothing that could slip away under the cursor.
+        let still = !self.order.is_empty()
+            && self
+                .moved_at
+                .is_some_and(|at| now.nanos_since(at) < STILL_NANOS);
         let keys: HashSet<&SessionKey> = shown.iter().map(|session| session.key()).collect();
         let known =
             keys.len() == self.order.len() && self.order.iter().all(|key| keys.contains(key));
