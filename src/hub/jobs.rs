@@ -330,10 +330,18 @@ mod tests {
             host: HostName::local(),
             id: ID.into(),
         };
+        let page = Recall {
+            key: key.clone(),
+            log: Arc::new("/s/s.jsonl".into()),
+            from: Seq(7),
+            to: Seq(9),
+            near: Seq(7),
+        };
         for job in [
             Job::Walk,
             Job::Look,
             Job::Body(key.clone(), Seq(7)),
+            Job::Recall(Box::new(page)),
             Job::Seek(key.clone()),
         ] {
             desk.jobs.start(job.clone(), || panic!("of a test"));
@@ -345,9 +353,10 @@ mod tests {
                 FeedEvent::Body { seq, outcome, .. } => {
                     *seq == Seq(7) && matches!(outcome, BodyOutcome::Unavailable(_))
                 }
+                FeedEvent::Recalled { .. } => true,
                 _ => false,
             });
-            assert_eq!(answered, matches!(job, Job::Body(..)));
+            assert_eq!(answered, matches!(job, Job::Body(..) | Job::Recall(_)));
             assert!(matches!(told.last(), Some(FeedEvent::Notice { .. })));
         }
         desk.walk();

@@ -302,11 +302,12 @@ mod tests {
 
     #[test]
     fn the_other_directories_are_named_once() {
+        let shared = tempfile::tempdir().unwrap();
         let env = Env::of([
             ("HOME", "/home/u"),
             ("XDG_STATE_HOME", "/x"),
             ("MCPSNOOP_HOME", "~/s"),
-            ("TMPDIR", "/t"),
+            ("TMPDIR", shared.path().to_str().unwrap()),
         ]);
         let names = |dir: &StateDir| -> Vec<String> {
             let others = dir.others(&env);
@@ -315,13 +316,18 @@ mod tests {
                 .map(|other| other.base().display().to_string())
                 .collect()
         };
-        let temporary = format!("/t/mcpsnoop-{}", user());
+        let temporary = shared.path().join(format!("mcpsnoop-{}", user()));
+        let temporary = temporary.to_str().unwrap();
         let default = "/home/u/.local/state/mcpsnoop";
         let here = StateDir::locate(&env).dir.unwrap();
-        assert_eq!(names(&here), ["/x/mcpsnoop", default, &temporary]);
+        assert_eq!(names(&here), ["/x/mcpsnoop", default], "there is none");
+        create_private_dir(Path::new(temporary)).unwrap();
+        assert_eq!(names(&here), ["/x/mcpsnoop", default, temporary]);
         assert_eq!(
             names(&StateDir::at(default)),
-            ["/home/u/s", "/x/mcpsnoop", &temporary]
+            ["/home/u/s", "/x/mcpsnoop", temporary]
         );
+        fs::set_permissions(temporary, fs::Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(names(&here), ["/x/mcpsnoop", default], "others may write");
     }
 }

@@ -22,7 +22,8 @@ use crate::{
     record::{Place, ReadEvent, Seq, SessionKey},
 };
 
-/// Reports that wait for the host's task: with a read of 255 KiB each some four megabytes.
+/// Reports that wait for the host's task: with lines of a read of 255 KiB each some four megabytes;
+/// a page or a body that was asked for is as large as that.
 pub(super) const REPORTS: usize = 16;
 /// A turn of a large log.
 const TURN: u64 = 8 << 20;

@@ -1,5 +1,5 @@
-//! Which logs are read next: the newest first, small ones without waiting for large ones. Each step
-//! costs the same however many wait.
+//! Which logs are read next: the newest first, small ones without waiting for large ones. The
+//! next one costs the same however many wait.
 
 use std::{
     collections::{HashSet, VecDeque},

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::feed::Backoff;
+use crate::feed::{Backoff, jittered};
 
 const FIRST: Duration = Duration::from_millis(500);
 const MOST: Duration = Duration::from_secs(30);
@@ -63,20 +63,14 @@ impl Schedule {
         self.attempt += 1;
         let attempt = self.attempt;
         if self.spent >= PATIENCE {
-            let pause = varied(RARE, roll);
+            let pause = jittered(RARE, roll);
             self.spent += pause;
             return Next::Rarely { attempt, pause };
         }
-        let pause = varied(self.backoff.pause(), roll);
+        let pause = jittered(self.backoff.pause(), roll);
         self.spent += pause;
         Next::Try { attempt, pause }
     }
-}
-
-/// A pause changed by up to a fifth either way.
-fn varied(pause: Duration, roll: u16) -> Duration {
-    let per_mille = 800 + u32::from(roll) % 401;
-    pause * per_mille / 1_000
 }
 
 #[cfg(test)]
@@ -142,13 +136,5 @@ mod tests {
         assert_ne!(schedule.next(Duration::ZERO, EVEN), Next::GiveUp);
         schedule.connected(Duration::from_secs(1));
         assert_ne!(schedule.next(Duration::ZERO, EVEN), Next::GiveUp);
-    }
-
-    #[test]
-    fn varies_by_a_fifth() {
-        for roll in 0..=u16::MAX {
-            let pause = varied(Duration::from_secs(10), roll).as_millis();
-            assert!((8_000..=12_000).contains(&pause), "{pause}");
-        }
     }
 }

@@ -45,7 +45,7 @@ pub(super) struct Due {
     pub(super) progress: Instant,
 }
 
-/// Which jobs run; of each kind one at a time.
+/// Which of the jobs run that there is one of at a time (after a pause a ping runs beside another).
 #[expect(
     clippy::struct_excessive_bools,
     reason = "one flag for each kind of job"

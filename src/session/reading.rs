@@ -60,7 +60,7 @@ pub(super) struct Params<'a> {
     pub(super) wants_task: bool,
     /// `requestState`.
     pub(super) state: Known<[u8; 16]>,
-    /// Keys of `inputResponses`, sorted and joined.
+    /// Hash of the keys of `inputResponses`.
     pub(super) answers: Known<u64>,
     /// Hash of everything but `_meta`, `requestState` and `inputResponses`; `None` when unknown.
     pub(super) base: Option<u64>,

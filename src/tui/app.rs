@@ -285,6 +285,11 @@ impl App {
         } else {
             None
         };
+        if let FeedEvent::Host(state) = &event
+            && self.outside.is_down(&state.host)
+        {
+            self.forget_asked(&state.host);
+        }
         if let Some((severity, text)) = told
             && !matches!(self.stack.last(), Some(Screen::Hosts))
         {

@@ -160,13 +160,13 @@ pub(super) fn lay_out(
         _ if !json => text_lines(bytes),
         _ if bytes.len() > RAW_ONLY_FROM => raw(bytes, Some("over 64 MiB, shown raw".to_owned())),
         Mode::Text => match text_mode::lines(bytes, watch) {
-            Some(lines) => Body {
+            Ok(lines) => Body {
                 notice: lines
                     .is_empty()
                     .then(|| "no text in this body, m shows it".to_owned()),
                 content: Content::Text(lines.into()),
             },
-            None => raw(bytes, Some("not JSON, shown raw".to_owned())),
+            Err(why) => raw(bytes, Some(words(&why))),
         },
         Mode::Pretty => match Pretty::new(bytes.clone(), redacted, watch) {
             Ok(pretty) => Body {

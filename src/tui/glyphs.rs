@@ -45,7 +45,6 @@ pub(super) struct Signs {
     pub(super) pair: &'static str,
     /// Corners of a dialog, from the upper left one in reading order.
     pub(super) corners: [&'static str; 4],
-    /// Its upright edges.
     /// Vertical edge of a dialog.
     pub(super) edge: &'static str,
 }

@@ -14,7 +14,7 @@ use crate::{
     base::Shown,
     feed::{FeedEvent, FeedFrame, FeedRequest, Recall, Severity},
     findings::Analyzer,
-    record::{Seq, SessionKey},
+    record::{HostName, Seq, SessionKey},
     session::{Limits, RowId, Session},
 };
 
@@ -139,6 +139,9 @@ impl App {
             }
         };
         if self.page_awaited(&key) == Some((Seq(from), Seq(to))) {
+            if let Some(asked) = self.older.as_mut().and_then(|older| older.asked.as_mut()) {
+                asked.target = target;
+            }
             return true;
         }
         let mut analyzer = Analyzer::new(Limits {
@@ -222,6 +225,13 @@ impl App {
                 let words = Shown::literal("older frames cannot be read: ");
                 self.toast(Severity::Warning, words.and(&Shown::row(reason.as_bytes())));
             }
+        }
+    }
+
+    /// The link to a host is down: what was asked of it is not answered any more.
+    pub(super) fn forget_asked(&mut self, host: &HostName) {
+        if let Some(older) = self.older.as_mut().filter(|older| older.key.host == *host) {
+            older.asked = None;
         }
     }
 

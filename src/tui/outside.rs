@@ -1,6 +1,6 @@
 //! What sources say beside frames: hosts, listings, progress, logs (tui.md 15, 9.4).
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::{glyphs::Signs, ink::Ink, numbers, theme::Role};
 use crate::{
@@ -116,7 +116,12 @@ impl Host {
         let words = match (&self.state.link, self.state.mode) {
             (LinkState::Live, Some(Mode::Socket)) => "live socket".into(),
             (LinkState::Live, Some(Mode::Log { every })) => {
-                format!("live log {} s", every.as_secs_f32())
+                let hundredths = every.as_millis() / 10;
+                let seconds = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+                format!(
+                    "live log {} s",
+                    seconds.trim_end_matches(['0']).trim_end_matches('.')
+                )
             }
             (LinkState::Reconnecting { next, .. }, _) => {
                 format!("reconnecting in {}", numbers::age(next.nanos_since(now)))
@@ -191,7 +196,7 @@ pub(super) struct Outside {
     /// Sessions that may still get older frames.
     pending: BTreeMap<SessionKey, bool>,
     /// Sessions whose log went away.
-    removed: Vec<SessionKey>,
+    removed: HashSet<SessionKey>,
 }
 
 /// What the user should be told about an event, if anything.
@@ -209,12 +214,17 @@ impl Outside {
                 self.entry(&progress.host, now).progress = Some(progress.clone());
             }
             FeedEvent::Session(news) => {
+                if news.log.is_some() {
+                    self.removed.remove(&news.key);
+                }
                 self.news.insert(news.key.clone(), news.clone());
             }
             FeedEvent::NotLoaded { key, pending } => {
                 self.pending.insert(key.clone(), *pending);
             }
-            FeedEvent::LogRemoved { key } => self.removed.push(key.clone()),
+            FeedEvent::LogRemoved { key } => {
+                self.removed.insert(key.clone());
+            }
             FeedEvent::End(ending) => {
                 let outcome = Shown::row(ending.outcome.as_bytes());
                 self.entry(&ending.host, now).ended = Some(outcome);

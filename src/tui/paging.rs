@@ -102,7 +102,12 @@ impl App {
         }
         let from = id.seq.0.saturating_sub(PAGE / 2).max(1);
         whole.counters().dropped_from_memory > 0
-            && self.recall(key, (from, from + PAGE - 1), id.seq.0, Target::Row(id))
+            && self.recall(
+                key,
+                (from, from.saturating_add(PAGE - 1)),
+                id.seq.0,
+                Target::Row(id),
+            )
     }
 
     fn previous_page(&mut self, key: SessionKey, target: Target) -> bool {
@@ -126,7 +131,7 @@ impl App {
         if let Some(first) = held
             && first.seq.0 > from
         {
-            let to = (from + PAGE - 1).min(first.seq.0 - 1);
+            let to = (from.saturating_add(PAGE - 1)).min(first.seq.0 - 1);
             return self.recall(key, (from, to), from, target);
         }
         self.close_page();

@@ -352,6 +352,15 @@ impl Pretty {
         (!path.is_empty()).then(|| path.into())
     }
 
+    /// The key, in its quotes, and where the value lies, if this line begins a string with a key.
+    pub(super) fn string_member(&self, index: usize) -> Option<(&[u8], Range<usize>)> {
+        let entry = self.lines.get(index)?;
+        let value = entry.value as usize;
+        let is_string = entry.form == Form::Scalar && self.source.get(value) == Some(&b'"');
+        (is_string && entry.start < entry.value)
+            .then(|| (self.key(entry), value..entry.end as usize))
+    }
+
     /// Bytes of the value on a line.
     pub(super) fn value_at(&self, index: usize) -> Option<Range<usize>> {
         let line = self.lines.get(index)?;

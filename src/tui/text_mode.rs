@@ -6,72 +6,76 @@ use bytes::Bytes;
 
 use super::{
     background::Watch,
-    body::{Line, join_path},
+    body::Line,
     ink::Ink,
-    pretty::{PART, Pretty},
+    pretty::{PART, Pretty, Why},
     theme::Role,
 };
 use crate::{base::Shown, wire::json};
 
-/// The strings that people read, with their line breaks; nothing when it is not JSON, or not waited
-/// for any more.
-pub(super) fn lines(bytes: &Bytes, watch: &Watch) -> Option<Vec<Line>> {
+/// Most lines; a body with more stays raw.
+const MOST_LINES: usize = 1 << 19;
+/// Lines of the body between two looks whether the work is still wanted.
+const LOOK: usize = 4_096;
+
+/// The strings that people read, with their line breaks.
+///
+/// # Errors
+/// It is not JSON, has too many lines, or is not waited for any more.
+pub(super) fn lines(bytes: &Bytes, watch: &Watch) -> Result<Vec<Line>, Why> {
+    let whole = Pretty::new(bytes.clone(), false, watch)?;
     let mut lines = Vec::new();
-    let whole = json::whole_value(bytes)?;
-    let mut left = vec![(String::new(), whole)];
-    while let Some((path, range)) = left.pop() {
-        if !watch.goes_on(range.start, bytes.len()) {
-            return None;
+    for index in 0..whole.len() {
+        if index.is_multiple_of(LOOK) && !watch.goes_on(index, whole.len()) {
+            return Err(Why::GivenUp);
         }
-        let value = bytes.get(range.clone()).unwrap_or_default();
-        match value.first() {
-            Some(b'{') => {
-                let members: Vec<_> = json::members(value)
-                    .filter_map(|(key, member)| {
-                        let at = offset_in(bytes, member)?;
-                        let name = String::from_utf8_lossy(key);
-                        Some((join_path(&path, &name), at))
-                    })
-                    .collect();
-                left.extend(members.into_iter().rev());
-            }
-            Some(b'[') => {
-                let elements: Vec<_> = json::elements(value)
-                    .enumerate()
-                    .filter_map(|(index, element)| {
-                        Some((format!("{path}[{index}]"), offset_in(bytes, element)?))
-                    })
-                    .collect();
-                left.extend(elements.into_iter().rev());
-            }
-            Some(b'"') if is_readable(&path) => string_lines(&mut lines, &path, value, range),
-            _ => {}
+        let Some((key, range)) = whole.string_member(index) else {
+            continue;
+        };
+        if is_readable(key) {
+            let path = whole.path(index).unwrap_or_default();
+            let value = bytes.get(range.clone()).unwrap_or_default();
+            string_lines(&mut lines, &path, value, range, watch)?;
+        }
+        if lines.len() > MOST_LINES {
+            return Err(Why::TooManyLines);
         }
     }
-    Some(lines)
+    Ok(lines)
 }
 
-fn is_readable(path: &str) -> bool {
-    let last = path.rsplit('.').next().unwrap_or(path);
+/// True for the keys, in their quotes, under which texts for people stand.
+fn is_readable(key: &[u8]) -> bool {
     matches!(
-        last,
-        "text" | "message" | "data" | "blob" | "reason" | "instructions" | "description"
+        key,
+        b"\"text\""
+            | b"\"message\""
+            | b"\"data\""
+            | b"\"blob\""
+            | b"\"reason\""
+            | b"\"instructions\""
+            | b"\"description\""
     )
 }
 
-fn string_lines(lines: &mut Vec<Line>, path: &str, value: &[u8], range: Range<usize>) {
+fn string_lines(
+    lines: &mut Vec<Line>,
+    path: &Arc<str>,
+    value: &[u8],
+    range: Range<usize>,
+    watch: &Watch,
+) -> Result<(), Why> {
     let text = json::string(value).unwrap_or_default();
-    let path: Arc<str> = path.into();
     let line = |ink| Line {
         ink,
-        path: Some(Arc::clone(&path)),
+        path: Some(Arc::clone(path)),
         value: Some(range.clone()),
     };
     lines.push(line(Ink::of(Role::Accent, Shown::row(path.as_bytes()))));
     if text.len() > 256 && is_base64(&text) {
         let size = crate::base::ByteCount(u64::try_from(text.len() / 4 * 3).unwrap_or(u64::MAX));
         lines.push(line(Ink::say(Role::Muted, format!("[base64 {size}]"))));
-        return;
+        return Ok(());
     }
     for mut part in text.split('\n') {
         // A line without end would be wrapped whole for every drawing.
@@ -82,36 +86,35 @@ fn string_lines(lines: &mut Vec<Line>, path: &str, value: &[u8], range: Range<us
         }
         lines.push(line(Ink::of(Role::Text, Shown::body(part.as_bytes()))));
     }
-    if let Some(inner) = pretty_inner(&text) {
-        for inner in (0..inner.len()).filter_map(|index| inner.line(index)) {
-            lines.push(line(Ink::lit(Role::Faint, "  ").join(inner.ink)));
-        }
+    let Some(inner) = pretty_inner(&text, watch)? else {
+        return Ok(());
+    };
+    if inner.len() > MOST_LINES {
+        return Err(Why::TooManyLines);
     }
+    for inner in (0..inner.len()).filter_map(|index| inner.line(index)) {
+        lines.push(line(Ink::lit(Role::Faint, "  ").join(inner.ink)));
+    }
+    Ok(())
 }
 
 /// A string that is itself a JSON object or array.
-fn pretty_inner(text: &str) -> Option<Pretty> {
+fn pretty_inner(text: &str, watch: &Watch) -> Result<Option<Pretty>, Why> {
     let text = text.trim();
-    (text.starts_with('{') || text.starts_with('[')).then_some(())?;
-    Pretty::new(
-        Bytes::copy_from_slice(text.as_bytes()),
-        false,
-        &Watch::default(),
-    )
-    .ok()
+    if !text.starts_with(['{', '[']) {
+        return Ok(None);
+    }
+    match Pretty::new(Bytes::copy_from_slice(text.as_bytes()), false, watch) {
+        Ok(inner) => Ok(Some(inner)),
+        Err(Why::Syntax(_)) => Ok(None),
+        Err(why) => Err(why),
+    }
 }
 
 fn is_base64(text: &str) -> bool {
     text.bytes().all(|byte| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')
     })
-}
-
-/// Where a slice of `whole` lies in it.
-fn offset_in(whole: &[u8], part: &[u8]) -> Option<Range<usize>> {
-    let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
-    let end = start.checked_add(part.len())?;
-    (end <= whole.len()).then_some(start..end)
 }
 
 #[cfg(test)]
@@ -140,6 +143,31 @@ mod tests {
                 "  }"
             ]
         );
+    }
+
+    #[test]
+    fn a_deep_body_of_many_elements_takes_no_path_for_each() {
+        let deep = 9_000;
+        let numbers = "0,".repeat(100_000);
+        let source = format!(
+            "{}{numbers}{{\"text\":\"here\"}}{}",
+            "[".repeat(deep),
+            "]".repeat(deep)
+        );
+        let lines = shown(&source);
+        assert_eq!(lines.get(1).map(String::as_str), Some("here"));
+        assert!(lines.first().unwrap().len() < 2_000);
+    }
+
+    #[test]
+    fn more_lines_than_can_be_kept_stay_raw_and_a_layout_is_given_up() {
+        let text = "\\n".repeat(MOST_LINES + 1);
+        let source = Bytes::from(format!("{{\"text\":\"{text}\"}}"));
+        let why = |watch: &Watch| lines(&source, watch).unwrap_err();
+        assert_eq!(why(&Watch::default()), Why::TooManyLines);
+        let (watch, handle) = Watch::pair();
+        drop(handle);
+        assert_eq!(why(&watch), Why::GivenUp);
     }
 
     #[test]

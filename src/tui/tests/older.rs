@@ -1,8 +1,8 @@
 //! Frames that memory dropped are read back from the log (tui.md T6).
 
-use super::rig::{Log, Rig};
+use super::rig::{Log, Rig, host};
 use crate::{
-    feed::{FeedEvent, FeedRequest, Recall, RecallStep, Recalling},
+    feed::{FeedEvent, FeedRequest, LinkState, Recall, RecallStep, Recalling},
     findings::Analyzer,
     record::Liveness,
     session::Limits,
@@ -283,4 +283,21 @@ fn an_answer_at_the_edge_of_a_page_is_no_fault() {
         .line_with("its other half is not among the frames shown");
     dropped.rig.keys("!");
     dropped.rig.line_with("no frame matches ! problems");
+}
+
+#[test]
+fn a_page_whose_host_went_down_is_asked_for_again_and_a_new_target_counts() {
+    let mut dropped = Dropped::new(200, 0);
+    dropped.rig.keys("g");
+    assert!(dropped.asked().is_some());
+    // The same page is not read twice, but another row of it is wanted now.
+    dropped.rig.keys(": g o t o space 1 0 1 enter");
+    assert!(dropped.asked().is_none());
+    dropped.rig.feed([host("local", LinkState::Lost, None)]);
+    dropped.rig.feed([host("local", LinkState::Live, None)]);
+    dropped.rig.keys("g");
+    assert!(
+        dropped.asked().is_some(),
+        "its answer was lost with the link"
+    );
 }
