@@ -143,9 +143,7 @@ async fn tell_unused(
 }
 
 fn is_known(known: &[Arc<Resolved>], resolved: &Resolved) -> bool {
-    known
-        .iter()
-        .any(|known| known.identity() == resolved.identity())
+    known.iter().any(|known| known.is_same(resolved))
 }
 
 /// Hands the viewer's requests to the hosts that they are about.
