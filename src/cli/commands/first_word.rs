@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use mcpsnoop::base::{Env, edits, quoted, quoted_bytes};
+use mcpsnoop::base::{Env, edits, quoted_bytes};
 
 use crate::cli::failure::Failure;
 
@@ -25,7 +25,7 @@ pub(super) fn check(command: &[OsString], env: &Env) -> Result<(), Failure> {
     if is_program(word, has_slash, env) {
         return Ok(());
     }
-    let shown = quoted_bytes(word.as_encoded_bytes());
+    let shown = format!("`{}`", quoted_bytes(word.as_encoded_bytes()));
     if is_log(word) {
         return Err(Failure::usage(format!(
             "no such subcommand: {shown} is a file, and no program"
@@ -87,7 +87,7 @@ fn near(word: &OsStr) -> Option<&'static str> {
 
 /// A path as a shell reads it.
 fn shell_word(word: &OsStr) -> String {
-    let text = quoted(&word.to_string_lossy()).trim_matches('`').to_owned();
+    let text = quoted_bytes(word.as_encoded_bytes());
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "@%_+=:,./-".contains(sign);
     if text.chars().all(is_plain) {
         return text;
