@@ -119,7 +119,7 @@ pub(super) fn check_trace_file(path: &Path) -> Result<(), Error> {
         return refused("is this program's standard output");
     }
     if about.is_file() && about.len() > 0 && !begins_with_envelope(path) {
-        return refused("is not empty and does not begin with an envelope");
+        return refused("is not empty and does not begin like a session log");
     }
     Ok(())
 }
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(reason(&file("empty", "")), None);
         assert_eq!(reason(&file("log", &format!("{envelope}\nx"))), None);
         assert_eq!(reason(&file("torn", envelope)), None);
-        let foreign = Some("is not empty and does not begin with an envelope");
+        let foreign = Some("is not empty and does not begin like a session log");
         assert_eq!(reason(&file("rc", "alias ls=rm\n")), foreign);
         assert_eq!(reason(&file("json", "{}\n")), foreign);
     }

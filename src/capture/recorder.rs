@@ -198,7 +198,13 @@ impl Recorder {
         };
         loop {
             let error = match target.open(&id) {
-                Ok(log) => return (id, Some(log)),
+                Ok(log) => {
+                    if matches!(target, Target::File(_)) {
+                        let path = log.path.display();
+                        self.notices.inform(&format!("the log is `{path}`"));
+                    }
+                    return (id, Some(log));
+                }
                 Err(error) => error,
             };
             if error.kind() == std::io::ErrorKind::AlreadyExists

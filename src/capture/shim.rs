@@ -162,11 +162,13 @@ impl Run {
             .collect();
         let (words, id) = (words.join(" "), &self.session_id);
         let place = match &self.target {
-            Some(target) => format!("log in {}", target.directory().display()),
-            None => "no log".to_owned(),
+            // The file is named once it is opened.
+            Some(Target::File(_)) => String::new(),
+            Some(target) => format!(", log in {}", target.directory().display()),
+            None => ", no log".to_owned(),
         };
         self.notices
-            .inform(&format!("tracing \"{words}\" (session {id}, {place})"));
+            .inform(&format!("tracing \"{words}\" (session {id}{place})"));
         if let Some(state) = &options.state {
             match state.socket_trouble() {
                 Some(trouble) => self

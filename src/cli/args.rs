@@ -27,6 +27,7 @@ Examples:
 ///
 /// With a command after `--` mcpsnoop runs it, forwards every byte untouched and keeps a copy of
 /// every JSON-RPC frame in a session log. Without one it shows the sessions of this machine, live.
+/// The dashes may be left out before a program that is called like no subcommand: `mcpsnoop npx ...`.
 #[derive(Debug, Parser)]
 #[command(
     name = "mcpsnoop",
@@ -34,7 +35,7 @@ Examples:
     after_help = EXAMPLES,
     subcommand_precedence_over_arg = true,
     max_term_width = 100,
-    override_usage = "mcpsnoop [OPTIONS] -- COMMAND [ARGS]...\n       mcpsnoop [OPTIONS]\n       mcpsnoop <open|demo|remote|prune> ..."
+    override_usage = "mcpsnoop [OPTIONS] [--] COMMAND [ARGS]...\n       mcpsnoop [OPTIONS]\n       mcpsnoop <open|demo|remote|prune> ..."
 )]
 pub(super) struct Invocation {
     #[command(flatten)]
@@ -54,6 +55,9 @@ pub(super) struct Invocation {
     /// The server's command and its arguments
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(super) server: Vec<OsString>,
+    /// The command stands behind `--`, so it is meant as one.
+    #[arg(skip)]
+    pub(super) dashed: bool,
 }
 
 /// What the viewer's look depends on.
@@ -222,7 +226,7 @@ pub(super) struct RemoteArgs {
         allow_negative_numbers = true
     )]
     pub(super) history_limit: i64,
-    /// Where live frames come from: `socket` (at once), `log` (a look every half second), `history`
+    /// Where live frames come from: `socket` (at once), `log` (a look every 250 ms; slower where the round trip is 100 ms or more), `history`
     /// (none), or `auto`: the first that works
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = ["auto", "socket", "log", "history"])]
     pub(super) mode: String,
@@ -300,10 +304,15 @@ pub(super) fn read(arguments: impl IntoIterator<Item = OsString>) -> Read {
         return Read::Usage(format!("error: no command behind `--`\n\n{usage}\n"));
     }
     let parsed = Invocation::command()
-        .try_get_matches_from(arguments)
+        .try_get_matches_from(&arguments)
         .and_then(|matches| Invocation::from_arg_matches(&matches));
     match parsed {
-        Ok(invocation) => Read::Invocation(Box::new(invocation)),
+        Ok(mut invocation) => {
+            let before = arguments.len().checked_sub(invocation.server.len() + 1);
+            let before = before.and_then(|before| arguments.get(before));
+            invocation.dashed = before.is_some_and(|before| before == "--");
+            Read::Invocation(Box::new(invocation))
+        }
         Err(error) if error.use_stderr() => Read::Usage(error.render().to_string()),
         Err(error) => Read::Printed(error.render().to_string()),
     }
@@ -339,6 +348,8 @@ mod tests {
             };
             assert!(read.command.is_none(), "{line}");
             assert_eq!(read.server, words(command), "{line}");
+            let dashed = !line.contains("y node");
+            assert_eq!(read.dashed, dashed, "{line}");
         }
     }
 

@@ -1,8 +1,8 @@
 //! What users read when something fails, and every exit code of the program.
 
-use std::{error::Error as StdError, fmt::Display};
+use std::{error::Error as StdError, fmt::Display, path::Path};
 
-use mcpsnoop::{capture, hub, record, remote, tui};
+use mcpsnoop::{base::quoted_bytes, capture, hub, record, remote, tui};
 
 /// Why the process ends. No other file names a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,7 +166,7 @@ impl From<record::Error> for Failure {
             record::Error::NoStateDir => {
                 vec!["set MCPSNOOP_HOME to the directory that holds `sessions`".to_owned()]
             }
-            record::Error::Empty { .. } => vec!["the recorder has not seen a frame yet".to_owned()],
+            record::Error::Empty { path } => return of_nothing(path),
             record::Error::NotALog { .. } => {
                 vec!["a session log holds one JSON object a line, with session_id, seq and direction".to_owned()]
             }
@@ -177,6 +177,20 @@ impl From<record::Error> for Failure {
             ..Self::of(Exit::Usage, &error)
         }
     }
+}
+
+/// A log without a byte. Of a pipe or a device nobody knows who should have written.
+fn of_nothing(path: &Path) -> Failure {
+    let shown = match path.to_str() {
+        Some("-") => "standard input".to_owned(),
+        _ => format!("`{}`", quoted_bytes(path.as_os_str().as_encoded_bytes())),
+    };
+    if path.is_file() {
+        return Failure::usage(format!("{shown} is empty"))
+            .hint("if it is being recorded: not a message has come yet");
+    }
+    Failure::usage(format!("nothing came in from {shown}"))
+        .hint("check what writes into it: a log must come, one JSON object a line")
 }
 
 impl From<capture::Error> for Failure {

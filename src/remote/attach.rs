@@ -12,8 +12,9 @@ use super::{
     options::RemoteLocation,
     place::{FarPlace, Nonces, directory_trouble, path_trouble},
     probe::{Answer, Candidate, Probed, Source, candidates, flagged},
-    publish::{Published, clear_leftovers, is_temporary, publish},
+    publish::{Published, Refusal, clear_leftovers, is_temporary, publish},
     sftp::{Kind, Sftp},
+    verdict::Owner,
 };
 use crate::base::Clock;
 
@@ -196,6 +197,32 @@ pub(super) struct Attached {
     pub(super) published: Published,
 }
 
+/// Why there is no socket of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NoSocket {
+    pub(super) reason: String,
+    /// Another viewer has it, and gives it up when it leaves.
+    pub(super) is_lent: bool,
+}
+
+impl From<String> for NoSocket {
+    fn from(reason: String) -> Self {
+        Self {
+            reason,
+            is_lent: false,
+        }
+    }
+}
+
+impl From<Refusal> for NoSocket {
+    fn from(refusal: Refusal) -> Self {
+        Self {
+            reason: refusal.words().to_owned(),
+            is_lent: refusal == Refusal::Owned(Owner::RemoteViewer),
+        }
+    }
+}
+
 /// Makes the state directory if it is missing, and publishes our listener in it; answers the reason
 /// where that is not possible.
 ///
@@ -209,10 +236,10 @@ pub(super) async fn attach(
     nonces: Nonces,
     clock: Clock,
     mark: Arc<str>,
-) -> Result<Result<Attached, String>, SftpError> {
+) -> Result<Result<Attached, NoSocket>, SftpError> {
     // A host may name a path of a thousand parts: none of them is asked for.
     if let Some(trouble) = path_trouble(&located.state) {
-        return Ok(Err(trouble));
+        return Ok(Err(trouble.into()));
     }
     if located.source != Source::Guess
         && let Err(error) = make_directories(&sftp, &located.state).await
@@ -223,11 +250,15 @@ pub(super) async fn attach(
     let directory = match sftp.stat(&located.state).await {
         Ok(directory) => directory,
         Err(error) if error.ends_session() => return Err(error),
-        Err(error) => return Ok(Err(format!("the state directory cannot be used: {error}"))),
+        Err(error) => {
+            return Ok(Err(
+                format!("the state directory cannot be used: {error}").into()
+            ));
+        }
     };
     let uid = probed.as_ref().and_then(|probed| probed.answer.uid);
     if let Some(trouble) = directory_trouble(&directory, uid) {
-        return Ok(Err(trouble));
+        return Ok(Err(trouble.into()));
     }
     let place = Arc::new(FarPlace {
         link,
@@ -240,12 +271,12 @@ pub(super) async fn attach(
     });
     let published = match publish(&*place).await? {
         Ok(published) => published,
-        Err(refusal) => return Ok(Err(refusal.words().to_owned())),
+        Err(refusal) => return Ok(Err(refusal.into())),
     };
     // sshd makes the socket as the user that we are: the directory must not be another's.
     if let Some(trouble) = directory_trouble(&directory, published.attributes.uid) {
         super::publish::leave(&*place, &published).await?;
-        return Ok(Err(trouble));
+        return Ok(Err(trouble.into()));
     }
     if let Some(offset) = probed.and_then(|probed| probed.clock_offset) {
         let remote_now = clock.now().as_secs() + offset.millis / 1_000;

@@ -35,12 +35,11 @@ const ROUND_PAUSE: Duration = Duration::from_secs(1);
 /// # Errors
 /// The name has no address, or no address took the connection.
 pub(super) async fn dial(host: &Resolved) -> Result<(TcpStream, SocketAddr), Error> {
-    let started = Instant::now();
     let total = host
         .link
         .connect_timeout
         .map_or(TOTAL_LIMIT, |limit| limit.max(TOTAL_LIMIT));
-    let deadline = started + total;
+    let deadline = Instant::now() + total;
     let addresses = match timeout(total, look_up(host)).await {
         Ok(addresses) => addresses?,
         Err(_elapsed) => return Err(not_found(host, io::ErrorKind::TimedOut.into())),
@@ -59,11 +58,47 @@ pub(super) async fn dial(host: &Resolved) -> Result<(TcpStream, SocketAddr), Err
         }
     }
     Err(Error::NoConnection {
-        host_name: host.host_name.clone(),
-        port: host.port,
-        seconds: started.elapsed().as_secs(),
-        attempts: failures.join("; "),
+        attempts: told(&host.host_name, host.port, &failures),
     })
+}
+
+/// An address, if it is about one, and what happened there.
+type Attempt = (Option<SocketAddr>, String);
+
+/// Each reason once, and where: `connection refused (web1 port 22 at 10.0.0.1, ::1)`.
+fn told(host_name: &str, port: u16, failures: &[Attempt]) -> String {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for (address, reason) in failures {
+        let address = address.map(|address| address.ip().to_string());
+        let place = address.filter(|address| address != host_name);
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, places)) => places.extend(place),
+            None => reasons.push((reason, place.into_iter().collect())),
+        }
+    }
+    let tell = |(reason, places): &(&str, Vec<String>)| {
+        let at = if places.is_empty() {
+            String::new()
+        } else {
+            format!(" at {}", places.join(", "))
+        };
+        format!("{reason} ({host_name} port {port}{at})")
+    };
+    reasons.iter().map(tell).collect::<Vec<_>>().join("; ")
+}
+
+/// The system's reason in a few words.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        io::ErrorKind::HostUnreachable => "no route to the host".to_owned(),
+        io::ErrorKind::NetworkUnreachable => "no route to the network".to_owned(),
+        _ => {
+            let text = error.to_string();
+            let end = text.find(" (os error ").unwrap_or(text.len());
+            text.get(..end).unwrap_or(&text).to_owned()
+        }
+    }
 }
 
 async fn look_up(host: &Resolved) -> Result<Vec<SocketAddr>, Error> {
@@ -113,7 +148,7 @@ async fn race(
     host: &Resolved,
     addresses: &[SocketAddr],
     deadline: Instant,
-) -> Result<(TcpStream, SocketAddr), Vec<String>> {
+) -> Result<(TcpStream, SocketAddr), Vec<Attempt>> {
     let mut waiting = addresses.iter().copied();
     let mut running = FuturesUnordered::new();
     let mut failures = Vec::new();
@@ -124,7 +159,7 @@ async fn race(
             Some((address, outcome)) = running.next() => match outcome {
                 Ok(stream) => return Ok((stream, address)),
                 Err(error) => {
-                    failures.push(format!("{address}: {error}"));
+                    failures.push((Some(address), reason(&error)));
                     // A refusal is final: the next address need not wait for its turn.
                     next_start = Instant::now();
                 }
@@ -136,7 +171,7 @@ async fn race(
                 next_start = Instant::now() + STAGGER;
             }
             () = sleep_until(deadline) => {
-                failures.push("no answer in time".to_owned());
+                failures.push((None, "no answer in time".to_owned()));
                 return Err(failures);
             }
             else => return Err(failures),
@@ -179,6 +214,42 @@ async fn connect(host: &Resolved, address: SocketAddr) -> io::Result<TcpStream> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reasons_come_first_and_once() {
+        let at = |ip: &str| Some(SocketAddr::new(ip.parse().unwrap(), 22));
+        let refused = reason(&io::Error::from_raw_os_error(
+            rustix::io::Errno::CONNREFUSED.raw_os_error(),
+        ));
+        let silent = "no answer within 10 s".to_owned();
+        let cases = [
+            (
+                "127.0.0.1",
+                vec![(at("127.0.0.1"), refused.clone())],
+                "connection refused (127.0.0.1 port 22)",
+            ),
+            (
+                "web1",
+                vec![
+                    (at("10.0.0.1"), refused.clone()),
+                    (at("10.0.0.2"), silent.clone()),
+                    (at("::1"), refused),
+                ],
+                "connection refused (web1 port 22 at 10.0.0.1, ::1); \
+                 no answer within 10 s (web1 port 22 at 10.0.0.2)",
+            ),
+            (
+                "web1",
+                vec![(None, silent)],
+                "no answer within 10 s (web1 port 22)",
+            ),
+        ];
+        for (host, failures, expected) in cases {
+            assert_eq!(told(host, 22, &failures), expected);
+        }
+        let other = io::Error::from_raw_os_error(rustix::io::Errno::PROTOTYPE.raw_os_error());
+        assert!(!reason(&other).contains("os error"));
+    }
 
     #[test]
     fn families_take_turns() {

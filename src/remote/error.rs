@@ -67,6 +67,10 @@ pub struct LoginReport {
     pub methods: Vec<String>,
     /// Keys offered, in order.
     pub tried: Vec<TriedKey>,
+    /// Answers to the server's questions that it did not take.
+    pub answers: u32,
+    /// Passwords that it did not take.
+    pub passwords: u32,
     /// Keys that were not offered, and why.
     pub skipped: Vec<String>,
     /// Settings of the configuration that might have helped, but are not supported.
@@ -188,15 +192,9 @@ pub enum Error {
         source: io::Error,
     },
     /// No address took the connection.
-    #[error("no connection to `{host_name}` port {port} after {seconds} s: {attempts}")]
+    #[error("{attempts}")]
     NoConnection {
-        /// `HostName`.
-        host_name: String,
-        /// Port.
-        port: u16,
-        /// Whole seconds spent.
-        seconds: u64,
-        /// Each address with what happened.
+        /// What happened, and in brackets the addresses and the port where.
         attempts: String,
     },
     /// The server did not finish the key exchange in time.

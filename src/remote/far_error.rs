@@ -19,7 +19,7 @@ pub enum SftpError {
     #[error("refused by the server: {0}")]
     Refused(String),
     /// A file that was named as a log begins with something else.
-    #[error("it does not begin with an envelope")]
+    #[error("it does not begin like a session log")]
     NoLog,
     /// The channel or the connection ended.
     #[error("the SFTP channel ended")]

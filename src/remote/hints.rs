@@ -146,7 +146,16 @@ fn prompt_needed(report: &LoginReport, encrypted: Option<&std::path::Path>) -> V
 fn tried(report: &LoginReport) -> Vec<String> {
     let offered = report.tried.iter().map(|key| format!("tried {key}"));
     let skipped = report.skipped.iter().map(|key| format!("skipped {key}"));
-    offered.chain(skipped).collect()
+    let words = |(count, what): (u32, &str)| match count {
+        1 => format!("tried {what} once (refused)"),
+        _ => format!("tried {what} {count} times (refused)"),
+    };
+    let typed = [
+        (report.answers, "an answer to the server's questions"),
+        (report.passwords, "a password"),
+    ];
+    let typed = typed.into_iter().filter(|(count, _)| *count > 0).map(words);
+    offered.chain(typed).chain(skipped).collect()
 }
 
 fn ignored(report: &LoginReport) -> Vec<String> {

@@ -202,9 +202,15 @@ impl<'a, P: Prompter> Judge<'a, P> {
             fingerprint,
             ..
         } = offered;
+        let (typed, name) = (&self.host.name, &self.name.full);
+        let place = if *typed == self.host.host_name || typed == name {
+            address.to_string()
+        } else {
+            // Who typed an alias knows the host by that.
+            format!("{typed}, {address}")
+        };
         let mut text = format!(
-            "The host key of `{}` ({address}) is not known.\n  {key_type} {fingerprint}\n",
-            self.name.full
+            "The host key of `{name}` ({place}) is not known.\n  {key_type} {fingerprint}\n"
         );
         let others = self.known.other_names(&offered.blob);
         if !others.is_empty() {

@@ -8,7 +8,7 @@ use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tokio::sync::mpsc;
 
 use super::{
-    attach::Attached,
+    attach::{Attached, NoSocket},
     body::{read_body, read_frames},
     far_error::SftpError,
     link::Connected,
@@ -58,7 +58,7 @@ pub(super) enum Report {
     /// Sizes of single logs; `None`: gone or no regular file any more.
     Sizes(Result<Sizes, SftpError>),
     /// The socket.
-    Attached(Result<Result<Attached, String>, SftpError>),
+    Attached(Result<Result<Attached, NoSocket>, SftpError>),
     /// Whether the socket is still ours.
     Tested(Result<bool, SftpError>),
     /// How long an answer took; `None`: there was none.
@@ -270,7 +270,7 @@ pub(super) fn as_listed(name: &Arc<str>, attributes: &Attributes) -> FarLog {
 
 /// Publishes our listener.
 pub(super) async fn attach(
-    work: impl Future<Output = Result<Result<Attached, String>, SftpError>>,
+    work: impl Future<Output = Result<Result<Attached, NoSocket>, SftpError>>,
     reports: Reports,
 ) {
     let attached = work.await;

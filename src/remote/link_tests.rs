@@ -304,6 +304,8 @@ async fn passwords_are_asked_for_up_to_three_times() {
     let script = Script::of(&["a", "b", "c", "right"]);
     let error = log_in(&server, &script).await.unwrap_err();
     assert!(matches!(error, Error::LoginRefused { .. }), "{error:?}");
+    let tried = "tried a password 3 times (refused)".to_owned();
+    assert!(error.hints().contains(&tried), "{:?}", error.hints());
     let script = Script::of(&[]);
     let error = log_in(&server, &script).await.unwrap_err();
     assert!(matches!(error, Error::PromptNeeded { .. }), "{error:?}");

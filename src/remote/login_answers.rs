@@ -76,6 +76,7 @@ impl<P: Prompter> Login<'_, P> {
             let again = if was_refused { REFUSED_ANSWER } else { "" };
             let answers = self.answer(&name, &instructions, prompts, again).await?;
             was_refused &= answers.is_empty();
+            self.report.answers += u32::from(!answers.is_empty());
             let work = handle.authenticate_keyboard_interactive_respond(answers);
             reply = self.step(KEYBOARD, work).await?;
         }
@@ -144,6 +145,7 @@ impl<P: Prompter> Login<'_, P> {
                 self.needs_answer = true;
                 break;
             };
+            self.report.passwords += 1;
             // The library wipes its copy.
             let work = handle.authenticate_password(host.user.clone(), password.to_string());
             let result = self.step("password", work).await?;

@@ -48,6 +48,7 @@ mod range;
 mod read_queue;
 mod reconnect;
 mod recording;
+mod regain;
 mod resolved;
 mod sftp;
 mod signing;

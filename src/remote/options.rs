@@ -257,6 +257,9 @@ pub struct RemoteOptions {
     pub batch: bool,
     /// Give up after so many failed reconnects in a row; `None`: never.
     pub retry: Option<u32>,
+    /// A viewer is there whose user can ask for another try: a host that failed for good waits for
+    /// that instead of ending.
+    pub stays: bool,
     /// 0, 1 or 2 times `-v`.
     pub verbose: u8,
     /// Environment of the program: PATH, HOME, SSH_AUTH_SOCK.

@@ -6,8 +6,9 @@ use crate::feed::{Backoff, jittered};
 
 const FIRST: Duration = Duration::from_millis(500);
 const MOST: Duration = Duration::from_secs(30);
-/// A connection that held so long was good: the pauses start over.
-const GOOD: Duration = Duration::from_mins(1);
+/// A connection that held so long was good, and the pauses start over: it held longer than the
+/// longest of them.
+const GOOD: Duration = MOST;
 /// After so long without a connection the host counts as lost.
 const PATIENCE: Duration = Duration::from_mins(15);
 /// Pause between tries of a lost host.
@@ -51,6 +52,11 @@ impl Schedule {
         if held.as_secs() >= GOOD.as_secs() {
             self.backoff.reset();
         }
+    }
+
+    /// The user asks for a try: whatever comes of it, the pauses start over.
+    pub(super) const fn start_over(&mut self) {
+        self.connected(GOOD);
     }
 
     /// The connection is lost or a try failed; `took` is how long that try lasted, `roll` a random
@@ -99,8 +105,10 @@ mod tests {
         // A connection that broke again at once does not start the pauses over.
         schedule.connected(Duration::from_secs(5));
         assert_eq!(pauses(&mut schedule, 1), [30_000]);
-        schedule.connected(Duration::from_mins(1));
+        schedule.connected(Duration::from_secs(54));
         assert_eq!(pauses(&mut schedule, 2), [500, 1_000]);
+        schedule.start_over();
+        assert_eq!(pauses(&mut schedule, 1), [500]);
     }
 
     #[test]

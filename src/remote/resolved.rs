@@ -36,7 +36,7 @@ pub(super) enum Family {
 }
 
 /// Settings of the login.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoginSettings {
     /// Key files that were named (`-i`, `IdentityFile`), or else the default ones.
     pub(super) key_files: Vec<PathBuf>,
@@ -138,8 +138,13 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// User, host name and port: two targets with the same are one connection.
+    /// User, host name and port: the account.
     pub fn identity(&self) -> (&str, &str, u16) {
         (&self.user, &self.host_name, self.port)
+    }
+
+    /// True when one connection serves both: the same account, and the same way into it.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.identity() == other.identity() && self.login == other.login
     }
 }

@@ -69,6 +69,14 @@ impl Teller {
         }
     }
 
+    /// There is no link, for this reason alone. Told each time: the viewer dates the newest of equal
+    /// errors by it.
+    pub(super) fn tell_down(&mut self, link: LinkState, reason: Option<String>) {
+        self.state.link = link;
+        self.state.reason = reason;
+        self.tell_state();
+    }
+
     /// The way live frames come, and why not a better one.
     pub(super) fn set_mode(&mut self, mode: Option<Mode>, reason: Option<String>) {
         if self.state.mode == mode && self.state.reason == reason {

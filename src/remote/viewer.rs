@@ -143,9 +143,7 @@ async fn tell_unused(
 }
 
 fn is_known(known: &[Arc<Resolved>], resolved: &Resolved) -> bool {
-    known
-        .iter()
-        .any(|known| known.identity() == resolved.identity())
+    known.iter().any(|known| known.is_same(resolved))
 }
 
 /// Hands the viewer's requests to the hosts that they are about.
@@ -317,6 +315,17 @@ async fn list_one<P: Prompter + 'static>(
                 .iter()
                 .any(|wanted| super::names::fits(wanted, session))
     };
+    let stems: Vec<&str> = listing.logs.iter().map(|log| stem(&log.name)).collect();
+    if let Some(first) = options.sessions.first()
+        && !stems.iter().any(|session| wanted(session))
+    {
+        let nearest = match super::names::choose(first, &stems) {
+            super::names::Chosen::None(nearest) => nearest,
+            _ => Vec::new(),
+        };
+        let name = first.clone();
+        return Err(FarError::SessionNotFound { name, nearest }.into());
+    }
     let sessions = listing
         .logs
         .into_iter()

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    attach::Attached,
+    attach::{Attached, NoSocket},
     far_error::{FarError, SftpError},
     host::End,
     jobs::{self, Report, Sizes, Stop},
@@ -25,6 +25,8 @@ use crate::{
 const PING_PAUSE: Duration = Duration::from_secs(30);
 /// Pause before a mode that failed is tried again.
 const MODE_PAUSE: Duration = Duration::from_secs(30);
+/// The same while another viewer has the socket: it says `busy` at once, and leaves it behind soon.
+const LENT_PAUSE: Duration = Duration::from_secs(8);
 /// Looks for a directory that does not exist yet: often at first, then rarely.
 const ABSENT_PATIENCE: Duration = Duration::from_mins(5);
 const ABSENT_PAUSE: Duration = Duration::from_secs(30);
@@ -318,7 +320,7 @@ impl Watch<'_> {
 
     pub(super) fn has_attached(
         &mut self,
-        attached: Result<Result<Attached, String>, SftpError>,
+        attached: Result<Result<Attached, NoSocket>, SftpError>,
     ) -> Option<End> {
         match attached {
             Ok(Ok(attached)) => {
@@ -327,14 +329,14 @@ impl Watch<'_> {
                 self.attached = Some(attached);
                 self.host.teller.set_mode(Some(Mode::Socket), None);
             }
-            Ok(Err(reason)) => {
+            Ok(Err(NoSocket { reason, is_lent })) => {
                 if self.host.mode() == ModeChoice::Socket {
                     return Some(End::Failed(FarError::NoSocket { reason }.into()));
                 }
-                self.fall_back(reason);
+                self.fall_back(reason, if is_lent { LENT_PAUSE } else { MODE_PAUSE });
             }
             Err(error) => {
-                self.fall_back(error.to_string());
+                self.fall_back(error.to_string(), MODE_PAUSE);
                 if error.ends_session() {
                     self.sftp_failed(&error);
                 }
@@ -344,8 +346,8 @@ impl Watch<'_> {
     }
 
     /// Follows the logs quickly, and tries the socket again later.
-    pub(super) fn fall_back(&mut self, reason: String) {
-        self.due.attach = Some(Instant::now() + MODE_PAUSE);
+    pub(super) fn fall_back(&mut self, reason: String, pause: Duration) {
+        self.due.attach = Some(Instant::now() + pause);
         let every = self.poll_pause();
         self.host
             .teller

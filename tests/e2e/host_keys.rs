@@ -204,7 +204,7 @@ async fn a_new_key_is_a_question() {
             "{answers:?}"
         );
         assert!(
-            script.heard(&print) && script.heard("127.0.0.1"),
+            script.heard(&print) && script.heard("(web1, 127.0.0.1:"),
             "{:?}",
             script.log()
         );

@@ -21,6 +21,8 @@ mod prune;
 #[cfg(test)]
 mod remote;
 #[cfg(test)]
+mod remote_again;
+#[cfg(test)]
 mod remote_cli;
 #[cfg(test)]
 mod remote_faults;

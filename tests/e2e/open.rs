@@ -209,7 +209,7 @@ fn what_cannot_be_opened_ends_with_two_and_says_what_to_do() {
     home.write("empty.jsonl", "");
     home.write("notes.jsonl", "{\"a\":1}\nhello\n");
     home.write("folder/x", "");
-    let cases: [(&[&str], &[&str]); 9] = [
+    let cases: [(&[&str], &[&str]); 10] = [
         (
             &["files-101-0a0000000009"],
             &[
@@ -229,7 +229,8 @@ fn what_cannot_be_opened_ends_with_two_and_says_what_to_do() {
         (&["folder"], &["is a directory"]),
         (&["./folder"], &["is a directory"]),
         (&["../../etc/passwd2"], &["not found"]),
-        (&["empty.jsonl"], &["no envelopes"]),
+        (&["empty.jsonl"], &["`empty.jsonl` is empty"]),
+        (&["/dev/null"], &["nothing came in from `/dev/null`"]),
         (&["notes.jsonl"], &["not a session log"]),
     ];
     for (arguments, words) in cases {

@@ -8,7 +8,7 @@ use std::{
 
 use rustix::process::Signal;
 
-use crate::support::{home::Home, process, process::Running};
+use crate::support::{home::Home, process, process::Running, terminal::Terminal};
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -145,6 +145,30 @@ fn prune_asks_nobody_without_a_terminal() {
 }
 
 #[test]
+fn prune_names_what_it_asks_about() {
+    let home = Home::new();
+    for number in 0..12 {
+        let days = u32::try_from(60 - number).unwrap();
+        old_log(&home, &format!("files-1-{number:012}"), "files", DAY * days);
+    }
+    let mut command = home.mcpsnoop();
+    command.args(["prune", "--older-than", "30d"]);
+    let mut terminal = Terminal::start(&command, 120, 24);
+    let asked = terminal.wait_text("[y/N]");
+    for words in [
+        "files-1-000000000000.jsonl",
+        "files-1-000000000009.jsonl",
+        "and 2 more",
+    ] {
+        assert!(asked.contains(words), "{words} is not in {asked}");
+    }
+    assert!(!asked.contains("files-1-000000000010"), "{asked}");
+    terminal.keys("n\r");
+    assert_eq!(terminal.wait(), 0);
+    assert_eq!(home.logs().len(), 12);
+}
+
+#[test]
 fn prune_takes_only_the_labels_that_were_named() {
     let home = Home::new();
     let files = old_log(&home, "files-1-000000000001", "files", DAY * 40);
@@ -160,6 +184,19 @@ fn prune_takes_only_the_labels_that_were_named() {
     .expect_code(0);
     assert!(files.exists());
     assert!(!search.exists());
+    let cases = [
+        (["30d", "nope"], "no session has the label nope\n"),
+        (
+            ["30d", "nope,search"],
+            "no session has the labels nope or search\n",
+        ),
+        (["90d", "files"], "nothing older than 90d\n"),
+    ];
+    for ([age, label], said) in cases {
+        let arguments = ["prune", "--older-than", age, "--label", label];
+        let out = process::run(home.mcpsnoop().args(arguments)).expect_code(0);
+        assert_eq!(out.out(), said);
+    }
     process::run(
         home.mcpsnoop()
             .args(["prune", "--older-than", "30d", "--label", " ", "--yes"]),

@@ -279,6 +279,16 @@ fn sessions_are_listed_printed_and_loaded_once() {
         .out();
     assert_eq!(lines_of(&listed, "session").len(), 3, "{listed}");
 
+    let some = run(&mut far.remote(&["--list", "--session", "web", "web1"])).expect_code(0);
+    assert_eq!(some.out().lines().count(), 2, "{}", some.out());
+    let none = run(&mut far.remote(&["--list", "--session", "zzz", "web1"])).expect_code(6);
+    assert_eq!(none.out(), "");
+    assert!(
+        none.err().contains("web1: session `zzz` not found"),
+        "{}",
+        none.err()
+    );
+
     let big = fs::read(far.state.join("sessions/files-101-0a0000000001.jsonl")).expect("the log");
     for name in ["files-101", "files-101-0a0000000001"] {
         let cat = run(&mut far.remote(&["--cat", name, "web1"])).expect_code(0);

@@ -28,7 +28,7 @@ fn version_and_help_go_to_standard_output() {
 #[test]
 fn wrong_arguments_end_with_two_and_say_what_to_do() {
     let home = Home::new();
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 16] = [
         (&["--nonsense"], "--nonsense"),
         (&["--label", "a/b", "--", "true"], "slash"),
         (&["--label", "x"], "needs a command"),
@@ -44,6 +44,9 @@ fn wrong_arguments_end_with_two_and_say_what_to_do() {
         ),
         (&["remote", "--cat", "s", "a", "b"], "one target"),
         (&["prune"], "--older-than"),
+        (&["remte", "build01"], "did you mean `mcpsnoop remote`?"),
+        (&["list"], "no such subcommand"),
+        (&["version"], "mcpsnoop --version"),
         (&["demo", "--speed", "-1", "--remote", "--json"], "factor"),
     ];
     for (arguments, word) in cases {
@@ -60,6 +63,22 @@ fn wrong_arguments_end_with_two_and_say_what_to_do() {
         );
     }
     assert!(!home.state().exists(), "a refusal creates nothing");
+}
+
+#[test]
+fn a_program_needs_no_dashes_and_what_is_none_says_what_it_is() {
+    let home = Home::new();
+    process::run(home.mcpsnoop().args(["true", "--help"])).expect_code(0);
+    for word in ["remte", "no-such-program"] {
+        let behind = process::run(home.mcpsnoop().args(["--", word])).expect_code(127);
+        assert!(behind.err().contains(word), "{}", behind.err());
+    }
+    let log = home.path().join("copied.jsonl");
+    std::fs::write(&log, "{}\n").unwrap();
+    let refused = process::run(home.mcpsnoop().arg(&log)).expect_code(2);
+    let hint = format!("to look at a log: mcpsnoop open {}", log.display());
+    assert!(refused.err().contains(&hint), "{}", refused.err());
+    process::run(home.mcpsnoop().arg("--").arg(&log)).expect_code(126);
 }
 
 #[test]

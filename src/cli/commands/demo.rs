@@ -100,7 +100,8 @@ fn over_ssh(args: &DemoArgs, context: &Context, private: &Path) -> Result<Exit, 
     let (feed, events) = channel();
     let (requests, stop) = sources.ends();
     let prompter = Arc::new(Asking::new(true, false));
-    let (target, remote) = (server.target(), server.options());
+    let (target, mut remote) = (server.target(), server.options());
+    remote.stays = !args.json;
     let clock = context.clock;
     sources.add(async move {
         let results = run_remote(vec![target], remote, prompter, clock, feed, requests, stop).await;

@@ -1,6 +1,7 @@
 //! One command a file. `run` is the one list that names them.
 
 mod demo;
+mod first_word;
 mod open;
 mod prune;
 mod remote;
@@ -22,7 +23,11 @@ pub(super) fn run(invocation: Invocation) -> Result<Exit, Failure> {
         history_limit,
         command,
         server,
+        dashed,
     } = invocation;
+    if command.is_none() && !dashed {
+        first_word::check(&server, &context.env)?;
+    }
     let recorded = match command {
         None if !server.is_empty() => server,
         other => {

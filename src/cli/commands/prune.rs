@@ -1,6 +1,6 @@
 //! `mcpsnoop prune`: delete old session logs, never one that is being recorded (history.md 7).
 
-use std::{io::IsTerminal as _, path::Path};
+use std::{io::IsTerminal as _, path::Path, time::Duration};
 
 use mcpsnoop::{
     base::{ByteCount, parse_age, quoted},
@@ -13,6 +13,9 @@ use crate::cli::{
     failure::{Exit, Failure},
     output,
 };
+
+/// Logs that are named before the question.
+const NAMED: usize = 10;
 
 /// Chooses, asks, removes.
 pub(super) fn run(args: &PruneArgs, context: &Context) -> Result<Exit, Failure> {
@@ -32,16 +35,21 @@ pub(super) fn run(args: &PruneArgs, context: &Context) -> Result<Exit, Failure> 
         output::note("there is no state directory to look in: set MCPSNOOP_HOME");
         return nothing(&args.older_than);
     };
-    let plan =
-        plan_prune(&state.sessions(), age, &labels, context.clock.now()).map_err(|error| {
-            Failure {
-                exit: Exit::Failed,
-                ..error.into()
-            }
-        })?;
+    let choose = |age| {
+        plan_prune(&state.sessions(), age, &labels, context.clock.now()).map_err(|error| Failure {
+            exit: Exit::Failed,
+            ..error.into()
+        })
+    };
+    let plan = choose(age)?;
     mention(&plan);
     if plan.candidates.is_empty() {
         looked_in(&state, context);
+        let of_label = choose(Duration::ZERO)?;
+        if !labels.is_empty() && of_label.candidates.is_empty() && of_label.kept_live == 0 {
+            output::print(&format!("no session has {}\n", named(&labels)))?;
+            return Ok(Exit::Done);
+        }
         return nothing(&args.older_than);
     }
     let what = summary(&plan.candidates);
@@ -60,7 +68,7 @@ pub(super) fn run(args: &PruneArgs, context: &Context) -> Result<Exit, Failure> 
             )
             .hint("pass --yes, or --dry-run to look first"));
         }
-        let answer = output::ask(&format!("remove {what}? [y/N] "));
+        let answer = output::ask(&format!("{}remove {what}? [y/N] ", first(&plan.candidates)));
         if !matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes") {
             output::print("nothing removed\n")?;
             return Ok(Exit::Done);
@@ -69,7 +77,7 @@ pub(super) fn run(args: &PruneArgs, context: &Context) -> Result<Exit, Failure> 
     remove(&plan, age, context)
 }
 
-fn remove(plan: &PrunePlan, age: std::time::Duration, context: &Context) -> Result<Exit, Failure> {
+fn remove(plan: &PrunePlan, age: Duration, context: &Context) -> Result<Exit, Failure> {
     let report = plan.remove(age, context.clock.now());
     for path in &report.kept {
         output::note(&format!(
@@ -133,6 +141,24 @@ fn summary(logs: &[LogFile]) -> String {
     let bytes = ByteCount(logs.iter().map(|log| log.size).sum());
     let plural = if logs.len() == 1 { "" } else { "s" };
     format!("{} session log{plural} ({bytes})", logs.len())
+}
+
+/// The label, or the labels, for the end of a sentence.
+fn named(labels: &[String]) -> String {
+    let labels: Vec<String> = labels.iter().map(|label| quoted(label)).collect();
+    let plural = if labels.len() == 1 { "" } else { "s" };
+    format!("the label{plural} {}", labels.join(" or "))
+}
+
+/// What the question is about: some logs by name, then a count.
+fn first(logs: &[LogFile]) -> String {
+    let (shown, rest) = logs.split_at(logs.len().min(NAMED));
+    let mut lines = paths(shown);
+    if !rest.is_empty() {
+        let more = format!("  and {} more, --dry-run names all\n", rest.len());
+        lines.push_str(&more);
+    }
+    lines
 }
 
 fn paths(logs: &[LogFile]) -> String {

@@ -136,6 +136,7 @@ fn options(args: &RemoteArgs, context: &Context) -> Result<RemoteOptions, Failur
         } else {
             args.retry
         },
+        stays: args.cat.is_none() && !args.list && !args.json,
         verbose: args.verbose,
         env: context.env.clone(),
     })

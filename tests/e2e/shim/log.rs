@@ -104,6 +104,25 @@ fn a_log_that_cannot_be_opened_costs_one_line() {
 }
 
 #[test]
+fn a_trace_file_is_named_once_it_is_opened() {
+    let shim = Shim::new().with(&["--trace-file", "file/below.jsonl"]);
+    shim.home.write("file", "");
+    let said = run(&mut shim.command(&["true"])).expect_code(0).err();
+    assert!(said.contains("cannot open the log"), "{said}");
+    assert!(
+        !said.contains("log in") && !said.contains("the log is"),
+        "{said}"
+    );
+    let shim = Shim::new().with(&["--trace-file", "trace.jsonl"]);
+    let said = run(&mut shim.command(&["true"])).expect_code(0).err();
+    let line = format!(
+        "mcpsnoop: the log is `{}`\n",
+        shim.home.path().join("trace.jsonl").display()
+    );
+    assert!(said.contains(&line) && !said.contains("log in"), "{said}");
+}
+
+#[test]
 fn a_log_whose_opening_hangs_costs_losses_and_not_the_end() {
     let shim = Shim::new().with(&["--trace-file", "trace.jsonl"]);
     let path = shim.home.write("trace.jsonl", "");
