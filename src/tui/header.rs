@@ -61,11 +61,8 @@ fn crumbs(app: &App) -> Vec<Ink> {
         Some(Screen::Inspector(state)) => {
             if let Some(session) = app.session(&state.key) {
                 crumbs.push(Ink::of(Role::Muted, app.name_of(session)));
-                let words = if app.has_page(&state.key) {
-                    format!("frame {}", numbers::grouped(state.id.seq.0))
-                } else {
-                    frame_words(session, state.id)
-                };
+                let whole = app.whole(&state.key).unwrap_or(session);
+                let words = frame_words(whole, state.id);
                 crumbs.push(Ink::say(Role::Strong, words));
             }
         }
@@ -86,18 +83,16 @@ fn crumbs(app: &App) -> Vec<Ink> {
     crumbs
 }
 
-/// `frame 318 of 431`: the place among the rows that were counted, those that memory released
-/// included, and how many these are.
+/// `frame 318 of 431`: the number of the frame in the log, which every other place names it by, and
+/// the highest one.
 fn frame_words(session: &Session, id: RowId) -> String {
-    let released = session.counters().dropped_from_memory;
-    let counted = |rows: usize| released.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX));
-    let Some(place) = session.position(id) else {
-        return format!("frame {}", id.seq);
-    };
+    let last = session.row_count().checked_sub(1);
+    let last = last.and_then(|position| session.row(position));
+    let last = last.map_or(id.seq, |row| row.id.seq.max(id.seq));
     format!(
         "frame {} of {}",
-        numbers::grouped(counted(place.saturating_add(1))),
-        numbers::grouped(counted(session.row_count()))
+        numbers::grouped(id.seq.0),
+        numbers::grouped(last.0)
     )
 }
 

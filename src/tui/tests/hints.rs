@@ -19,12 +19,16 @@ fn in_stream(log: Log) -> Rig {
 }
 
 #[test]
-fn the_place_of_a_frame_is_among_the_frames_that_are_counted() {
+fn a_frame_is_called_by_its_number_in_the_log_everywhere() {
     let mut rig = in_stream(samples::filesystem());
     rig.keys("G enter");
-    rig.line_with("frame 20 of 20");
+    rig.line_with("frame 21 of 21");
     rig.keys("ctrl-p");
-    rig.line_with("frame 19 of 20");
+    rig.line_with("frame 20 of 21");
+    rig.type_text(":goto 9");
+    rig.keys("enter enter");
+    let line = rig.line_with("frame 9 of 21");
+    assert!(line.ends_with("req 7 <-> resp 9"), "{line}");
 }
 
 #[test]
