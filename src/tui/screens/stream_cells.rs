@@ -8,7 +8,7 @@ use crate::{
     tui::{
         app::App,
         canvas::{Column, Side, highlight},
-        detail::{Described, Words, describe, unquoted, with_part},
+        detail::{Described, Words, unquoted, with_part},
         ink::Ink,
         layout::Tier,
         numbers, status,
@@ -91,7 +91,7 @@ fn described(
     words: Words,
 ) -> Described {
     let signs = &app.settings.signs;
-    let mut described = describe(row, session, words, signs);
+    let mut described = app.describe(session, row, words);
     if let Some(why) = call.and_then(|call| app.no_answer_in_short(session, row, call)) {
         described.detail = with_part(Ink::lit(Role::Muted, why), described.detail, signs);
     }
@@ -107,7 +107,7 @@ pub(super) fn row_cells(
     columns: &Columns,
 ) -> Option<Vec<Ink>> {
     let id = state.picks.id_at(session, index)?;
-    let row = session.row(session.position(id)?)?;
+    let row = app.row(session, id)?;
     let call = row.call.and_then(|call| session.call(call));
     let call = call.as_deref();
     let words = if columns.has_detail {
