@@ -10,10 +10,10 @@ use super::{
     keys::{Place, hints},
     layout::{LEAST, Regions},
     notices::notice,
-    screens::{first_run, hosts, inspector_view, panel, sessions_view, stream_view},
+    screens::{first_run, hosts, inspector_view, panel, sessions, sessions_view, stream_view},
     theme::{Ground, Role},
 };
-use crate::{base::Shown, session::Session};
+use crate::base::Shown;
 
 /// Draws the screen into cells.
 pub(super) fn view(app: &App, buffer: &mut Buffer) {
@@ -234,16 +234,15 @@ const fn kept_for_counters(place: Place) -> u16 {
 
 /// `! problems` is offered only when there are any (L6).
 fn has_problems(app: &App) -> bool {
-    let figures = |session: &Session| session.counters().errors + session.counters().invalid > 0;
     match app.stream_key() {
         Some(key) => {
-            app.session(key).is_some_and(figures)
+            app.session(key).is_some_and(sessions::has_problem)
                 || app
                     .streams
                     .get(key)
                     .is_some_and(|state| !state.picks.problems().is_empty())
         }
-        None => app.all_sessions().into_iter().any(figures),
+        None => app.all_sessions().into_iter().any(sessions::has_problem),
     }
 }
 

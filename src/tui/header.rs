@@ -10,7 +10,7 @@ use super::{
     notices::{filter_ink, prompt_ink},
     numbers,
     outside::Host,
-    screens::{inspector_view, sessions_view},
+    screens::{inspector_view, session_cells::how_it_failed, sessions_view},
     theme::Role,
 };
 use crate::{
@@ -179,10 +179,21 @@ fn source_state(app: &App, is_stream: bool, canvas: &Canvas<'_>) -> Ink {
                 Ink::lit(Role::Live, signs.recording).and_lit(Role::Live, " live (logs)")
             }
             Source::Live => Ink::lit(Role::Live, signs.recording).and_lit(Role::Live, " live"),
-            _ if app.is_file => Ink::lit(Role::Muted, "file"),
-            Source::File => Ink::lit(Role::Muted, "file"),
-            Source::Ended => Ink::lit(Role::Muted, signs.ended).and_lit(Role::Muted, " ended"),
-            Source::Unknown => Ink::lit(Role::Muted, "? no end record"),
+            _ if app.is_file => failed_too(session, Ink::lit(Role::Muted, "file")),
+            Source::File => failed_too(session, Ink::lit(Role::Muted, "file")),
+            Source::Ended => {
+                let ended = Ink::lit(Role::Muted, signs.ended).and_lit(Role::Muted, " ended");
+                failed_too(session, ended)
+            }
+            Source::Unknown => {
+                let last = session
+                    .last()
+                    .map(|last| app.offset_of(session).shift(last));
+                let silent = last.map_or_else(String::new, |last| {
+                    format!(" {}", numbers::age(app.shown_now().nanos_since(last)))
+                });
+                Ink::say(Role::Muted, format!("? silent{silent}"))
+            }
         };
     }
     let hosts = app.outside.hosts();
@@ -193,6 +204,14 @@ fn source_state(app: &App, is_stream: bool, canvas: &Canvas<'_>) -> Ink {
         [] => Ink::lit(Role::Muted, "> starting"),
         [host] => one_host(app, host, canvas),
         _ => many_hosts(app, canvas),
+    }
+}
+
+/// With how the server failed: on a low screen nothing else says it.
+fn failed_too(session: &Session, state: Ink) -> Ink {
+    match how_it_failed(session) {
+        Some(how) => state.and_lit(Role::Muted, ", ").and(Role::Warn, how),
+        None => state,
     }
 }
 

@@ -240,8 +240,9 @@ fn session_notices(
         say(Role::Warn, "log removed".to_owned());
     }
     if let Some(words) = app.unanswered(session) {
-        say(Role::Muted, words.plain());
+        notices.push(words);
     }
+    let mut say = |role, words: String| notices.push(Ink::say(role, words));
     older_notices(app, session, state, &mut say);
     let shown = app.session(session.key()).unwrap_or(session);
     let hidden = state.hidden(shown);

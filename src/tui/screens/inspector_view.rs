@@ -256,7 +256,9 @@ fn facts(
         left = left.and_say(Role::Text, format!("  {}", numbers::span(nanos)));
     }
     let unsure = app.is_unsure(session.key());
-    if let Some((word, role)) = status::of_row(row, call, unsure).map(status::word) {
+    if session.is_unanswered(row) {
+        left = left.and_lit(Role::Warn, "  no answer");
+    } else if let Some((word, role)) = status::of_row(row, call, unsure).map(status::word) {
         left = left.and_lit(role, "  ").and_lit(role, word);
     }
     let mut right = Ink::default();

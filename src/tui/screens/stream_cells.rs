@@ -93,7 +93,7 @@ fn described(
     let signs = &app.settings.signs;
     let mut described = app.describe(session, row, words);
     if let Some(why) = call.and_then(|call| app.no_answer_in_short(session, row, call)) {
-        described.detail = with_part(Ink::lit(Role::Muted, why), described.detail, signs);
+        described.detail = with_part(Ink::of(Role::Muted, why), described.detail, signs);
     }
     described
 }
@@ -178,10 +178,9 @@ fn time_cell(app: &App, session: &Session, state: &State, index: usize, row: &Ro
 fn direction(app: &App, row: &Row<'_>) -> Ink {
     let signs = app.settings.signs;
     let sign = match (row.kind, row.direction) {
-        (Kind::Invalid, _) => "!",
         (Kind::Stderr, _) => signs.stderr,
         (Kind::Notification, _) => signs.notification,
-        (Kind::Other, _) | (_, Direction::Stderr | Direction::Meta | Direction::Unknown(_)) => "?",
+        (_, Direction::Stderr | Direction::Meta | Direction::Unknown(_)) => "?",
         (_, Direction::ClientToServer) => signs.to_server,
         (_, Direction::ServerToClient) => signs.to_client,
     };
@@ -227,6 +226,9 @@ fn duration_cell(app: &App, session: &Session, row: &Row<'_>, call: Option<&Call
 }
 
 fn status_cell(app: &App, session: &Session, row: &Row<'_>, call: Option<&Call>) -> Ink {
+    if session.is_unanswered(row) {
+        return Ink::lit(Role::Warn, "no answer");
+    }
     let unsure = app.is_unsure(session.key());
     let Some(status) = status::of_row(row, call, unsure) else {
         return Ink::default();
