@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     feed::{Ending, FeedEvent, LinkState},
-    record::HostName,
+    record::{HostName, Liveness},
     tui::options::FirstScreen,
 };
 
@@ -284,4 +284,51 @@ fn an_error_of_a_host_is_told_in_full() {
         "{text}"
     );
     rig.line_with("  errors    14:07:13  no connection");
+}
+
+#[test]
+fn the_keys_of_a_frame_stay_on_screen_beside_a_long_notice() {
+    let mut rig = in_stream(samples::filesystem());
+    rig.app.size = (80, 24);
+    let before = rig.lines();
+    assert!(before[1].contains("enter inspect"), "{}", before[1]);
+    let reason = "cannot reach it: a reason that takes all of the line and more than that, too";
+    rig.feed([host("local", LinkState::Lost, Some(reason))]);
+    let footer = rig.lines()[23].clone();
+    for part in ["o hosts, r retry", "enter x y", "? help"] {
+        assert!(footer.contains(part), "{footer}");
+    }
+    rig.feed([host("local", LinkState::Live, None)]);
+    assert_eq!(rig.lines()[23], before[23], "back in the usual order");
+    // A long notice alone: there is room for their words.
+    let mut rig = in_stream(
+        samples::filesystem()
+            .push("meta", r#""raw":{"event":"x"}"#, 20)
+            .news(Liveness::Unknown, true),
+    );
+    rig.app.size = (80, 24);
+    let footer = rig.lines()[23].clone();
+    for part in ["enter inspect", "x pair", "y copy", "? help"] {
+        assert!(footer.contains(part), "{footer}");
+    }
+    rig.keys("esc");
+    rig.feed([host("local", LinkState::Lost, Some(reason))]);
+    let footer = rig.lines()[23].clone();
+    for part in ["o hosts, r retry", "enter open", "? help"] {
+        assert!(footer.contains(part), "{footer}");
+    }
+}
+
+#[test]
+fn the_inspector_says_how_to_leave_and_where_help_is() {
+    for size in [(80, 24), (40, 10)] {
+        let mut rig = in_stream(samples::filesystem());
+        rig.app.size = size;
+        rig.keys("enter");
+        let footer = rig.lines()[usize::from(size.1) - 1].clone();
+        assert!(
+            footer.contains("esc close") && footer.contains("? help"),
+            "{footer}"
+        );
+    }
 }
