@@ -136,7 +136,7 @@ pub(super) fn row(test: &Test, session: &Session, row: &Row<'_>) -> Option<bool>
             status_word(value.text.text())
                 .is_some_and(|wanted| has_status(wanted, value.exact, row, call))
         }),
-        Field::Has => Some(row.flags.problem),
+        Field::Has => Some(session.is_problem(row)),
         Field::Session | Field::Host | Field::Client | Field::State => Some(false),
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Head {
     pub(super) format: u64,
     pub(super) dropped: Option<u64>,
     pub(super) end: Option<(Option<i32>, Option<String>)>,
+    /// The server was the first to close.
+    pub(super) closed_by_server: bool,
     pub(super) first: Option<Timestamp>,
     pub(super) last: Option<Timestamp>,
 }
@@ -60,6 +62,7 @@ impl Head {
         };
         let mut event = None;
         let (mut dropped, mut code, mut signal) = (None, None, None);
+        let mut closer = None;
         for (name, value) in json::members(raw.bytes()) {
             match name {
                 b"command" if value.starts_with(b"[") => {
@@ -76,6 +79,7 @@ impl Head {
                 b"dropped" => dropped = number(value),
                 b"exit_code" => code = number::<i32>(value),
                 b"signal" => signal = text(value),
+                b"closed_by" => closer = text(value),
                 _ => {}
             }
         }
@@ -83,6 +87,7 @@ impl Head {
             Some("end") => {
                 self.dropped = dropped.or(self.dropped);
                 self.end = Some((code, signal));
+                self.closed_by_server = closer.as_deref() == Some("server");
                 Control::None
             }
             Some("unobserved") => Control::Unobserved,

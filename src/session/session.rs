@@ -7,17 +7,17 @@ use std::{
 };
 
 use super::{
-    call::{Call, CallId},
+    call::{Call, CallId, DisplayStatus},
     counters::Counters,
     late::{Frame, Late},
     machine::Machine,
-    row::{Row, RowId},
+    row::{Kind, Row, RowId},
     seqs::Seqs,
     stats::{Durations, ToolStats},
 };
 use crate::{
     base::Timestamp,
-    record::{Seq, SessionKey, Transport},
+    record::{Direction, Seq, SessionKey, Transport},
 };
 
 /// Name and version that a peer declared (untrusted).
@@ -233,6 +233,41 @@ impl Session {
     pub fn end(&self) -> Option<(Option<i32>, Option<&str>)> {
         let (code, signal) = self.machine.head.end.as_ref()?;
         Some((*code, signal.as_deref()))
+    }
+
+    /// True when the end record says that the server ended by itself, with an exit code other than 0
+    /// or by a signal. When the client closed first or the recorder was told to end, how the server
+    /// ended is no news.
+    pub fn server_failed(&self) -> bool {
+        self.machine.head.closed_by_server
+            && self.end().is_some_and(|(code, signal)| {
+                signal.is_some() || code.is_some_and(|code| code != 0)
+            })
+    }
+
+    /// True for a request of the client that such a server still owed an answer to.
+    pub fn is_unanswered(&self, row: &Row<'_>) -> bool {
+        let is_request = row.kind == Kind::Request && *row.direction == Direction::ClientToServer;
+        if !(is_request && self.server_failed()) {
+            return false;
+        }
+        let call = row.call.and_then(|call| self.call(call));
+        call.is_some_and(|call| {
+            call.status() == DisplayStatus::Pending
+                && call.hops.last().is_some_and(|hop| hop.request == row.id)
+        })
+    }
+
+    /// True when such a server owed any answer.
+    pub fn has_unanswered(&self) -> bool {
+        let counters = self.counters();
+        let others = counters.pending_uncertain.saturating_add(counters.parked);
+        self.server_failed() && counters.pending > others
+    }
+
+    /// True for a problem row (tui.md U5), those without an answer of a server that failed included.
+    pub fn is_problem(&self, row: &Row<'_>) -> bool {
+        row.flags.problem || self.is_unanswered(row)
     }
 
     /// Why figures are floors or estimates; empty when exact.

@@ -7,6 +7,8 @@ use std::{
 };
 
 use super::{
+    bodies::Bodies,
+    copying::Awaited,
     dialog::{Dialog, Question},
     event::{Effect, Event},
     ink::Ink,
@@ -71,6 +73,10 @@ pub(super) struct App {
     pub(super) paused: Option<Paused>,
     pub(super) effects: Vec<Effect>,
     pub(super) readback: Readback,
+    /// Released bodies of rows on screen.
+    pub(super) bodies: Bodies,
+    /// What is copied once its body was read.
+    pub(super) copy_awaits: Option<Awaited>,
     /// Older frames of the session on screen, read back.
     pub(super) older: Option<Older>,
     pub(super) quit_armed: bool,
@@ -120,6 +126,8 @@ impl App {
             paused: None,
             effects: Vec::new(),
             readback: Readback::default(),
+            bodies: Bodies::default(),
+            copy_awaits: None,
             older: None,
             quit_armed: false,
             is_file: options.is_file,
@@ -344,6 +352,8 @@ impl App {
 
     fn body_arrived(&mut self, key: &SessionKey, seq: u64, outcome: &BodyOutcome) {
         self.filter_body(key, Seq(seq), outcome);
+        self.row_body(key, Seq(seq), outcome);
+        self.copy_body(key, Seq(seq), outcome);
         if let Some(state) = self.inspector_mut()
             && state.key == *key
             && state.id.seq.0 == seq

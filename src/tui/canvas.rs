@@ -262,6 +262,20 @@ impl Canvas<'_> {
         line
     }
 
+    /// The hints that have no room beside counters.
+    pub(super) fn without_room<'h>(
+        &self,
+        hints: &[&'h str],
+        counters: &[Ink],
+        kept: u16,
+    ) -> Vec<&'h str> {
+        let edge = self.regions.width.saturating_sub(1);
+        let counters = self.counters(counters, usize::from(edge), true);
+        let start = edge.saturating_sub(cells(counters.width()));
+        let kept = edge.saturating_sub(kept.min(edge / 2));
+        self.fitting(hints, true, start.min(kept)).1
+    }
+
     fn fitting<'h>(
         &self,
         hints: &[&'h str],
@@ -298,7 +312,7 @@ pub(super) fn hint_ink(hint: &str) -> Ink {
     let words: Vec<_> = hint.split(' ').collect();
     let keys = words
         .iter()
-        .take_while(|word| word.chars().count() == 1)
+        .take_while(|word| word.chars().count() == 1 || **word == "enter")
         .count()
         .max(1);
     for (index, word) in words.iter().enumerate() {

@@ -7,13 +7,14 @@ use super::{
     canvas::{Canvas, joined},
     header::header,
     ink::{Ink, wrapped},
-    keys::{Place, hints},
+    keys::{Place, hints, lasting_hints},
     layout::{LEAST, Regions},
-    notices::notice,
-    screens::{first_run, hosts, inspector_view, panel, sessions_view, stream_view},
+    notices::{free_beside_notices, hints_beside, notice},
+    outside::Host,
+    screens::{first_run, hosts, inspector_view, panel, sessions, sessions_view, stream_view},
     theme::{Ground, Role},
 };
-use crate::{base::Shown, session::Session};
+use crate::base::Shown;
 
 /// Draws the screen into cells.
 pub(super) fn view(app: &App, buffer: &mut Buffer) {
@@ -199,14 +200,9 @@ fn footer<'h>(app: &App, canvas: &mut Canvas<'_>) -> Vec<&'h str> {
         }
     };
     let first_run = app.stack.is_empty() && first_run::is_due(app);
-    let shown = if first_run {
-        &["y copy", ": command"]
-    } else {
-        hints(place)
-    };
     let mut idle: Vec<&str> = Vec::new();
     if !has_problems(app) {
-        idle.extend(["! problems", "} next problem"]);
+        idle.extend(["! problems", "} problem"]);
     }
     if let Some(Screen::Inspector(state)) = app.stack.last()
         && state.search.is_empty()
@@ -214,14 +210,65 @@ fn footer<'h>(app: &App, canvas: &mut Canvas<'_>) -> Vec<&'h str> {
         idle.push("n N match");
     }
     let counters = if first_run { Vec::new() } else { counters };
-    let help = !matches!(place, Place::Inspector | Place::Help | Place::Messages);
+    let help = !matches!(place, Place::Help | Place::Messages);
     let kept = if first_run {
         0
     } else {
         kept_for_counters(place)
     };
-    canvas.footer(shown, &idle, help, &counters, kept)
+    let shown = if first_run {
+        vec!["y copy", ": command"]
+    } else {
+        footer_hints(app, canvas, (place, kept), &counters, &idle)
+    };
+    canvas.footer(&shown, &idle, help, &counters, kept)
 }
+
+/// The hints in their usual order; in another one where a notice leaves no room for those that have
+/// to stay on screen, and with fewer words where that does not do.
+fn footer_hints(
+    app: &App,
+    canvas: &Canvas<'_>,
+    (place, kept): (Place, u16),
+    counters: &[Ink],
+    idle: &[&str],
+) -> Vec<&'static str> {
+    let is_down = app.outside.hosts().iter().any(Host::is_down);
+    let worded = |hint: &'static str| match hint {
+        "o hosts" if is_down => LOST_LINK,
+        other => other,
+    };
+    let usual: Vec<_> = hints(place).iter().copied().map(worded).collect();
+    let (lasting, short) = lasting_hints(place);
+    let Some(free) = free_beside_notices(app, canvas).filter(|_| !lasting.is_empty()) else {
+        return usual;
+    };
+    let link = is_down.then_some(LOST_LINK);
+    let lasting: Vec<_> = lasting.iter().copied().chain(link).collect();
+    let in_front = |first: &[&'static str]| -> Vec<&'static str> {
+        let rest = usual.iter().filter(|hint| !lasting.contains(hint));
+        first.iter().chain(rest).copied().collect()
+    };
+    let vanish = |order: &[&'static str], wanted: &[&'static str]| {
+        let mut dropped = canvas.without_room(order, counters, kept);
+        dropped.retain(|hint| !idle.contains(hint));
+        let beside = hints_beside(&dropped, free).1;
+        let unseen = dropped.get(beside..).unwrap_or_default();
+        unseen.iter().any(|hint| wanted.contains(hint))
+    };
+    if !vanish(&usual, &lasting) {
+        return usual;
+    }
+    let in_words = in_front(&lasting);
+    if !vanish(&in_words, &lasting) {
+        return in_words;
+    }
+    let few: Vec<_> = link.into_iter().chain(std::iter::once(short)).collect();
+    in_front(&few)
+}
+
+/// Where a lost link can be taken up again.
+const LOST_LINK: &str = "o hosts, r retry";
 
 /// Cells of the footer that its counters may need: hints keep their places while figures grow.
 const fn kept_for_counters(place: Place) -> u16 {
@@ -234,16 +281,15 @@ const fn kept_for_counters(place: Place) -> u16 {
 
 /// `! problems` is offered only when there are any (L6).
 fn has_problems(app: &App) -> bool {
-    let figures = |session: &Session| session.counters().errors + session.counters().invalid > 0;
     match app.stream_key() {
         Some(key) => {
-            app.session(key).is_some_and(figures)
+            app.session(key).is_some_and(sessions::has_problem)
                 || app
                     .streams
                     .get(key)
                     .is_some_and(|state| !state.picks.problems().is_empty())
         }
-        None => app.all_sessions().into_iter().any(figures),
+        None => app.all_sessions().into_iter().any(sessions::has_problem),
     }
 }
 

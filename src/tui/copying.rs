@@ -1,15 +1,21 @@
 //! What is copied where (tui.md 13.1).
 
+use std::path::PathBuf;
+
+use bytes::Bytes;
+
 use super::{
     app::{App, Screen},
     event::Effect,
     keys::Place,
+    readback::payload,
     screens::{first_run, inspector, inspector_view},
 };
 use crate::{
-    feed::Severity,
-    record::SessionKey,
-    session::Body,
+    base::Shown,
+    feed::{BodyOutcome, FeedRequest, Severity},
+    record::{Seq, SessionKey},
+    session::{Body, RowId},
     wire::{Message, json},
 };
 
@@ -50,28 +56,121 @@ impl App {
         })
     }
 
-    /// Text and kind of the frame that is selected or shown.
-    pub(super) fn frame_bytes(&self) -> Option<(bytes::Bytes, bool)> {
-        if let Some(Screen::Inspector(state)) = self.stack.last() {
-            return (state.load == inspector::Load::Ready)
-                .then(|| (state.source.clone(), state.json));
-        }
+    /// Copies the frame that is selected or shown.
+    pub(super) fn copy_frame(&mut self) {
+        self.copy_as(("frame", "frame"), None);
+    }
+
+    /// The row whose body a copy needs: for arguments the request.
+    fn row_to_copy(&self, name: &str) -> Option<(SessionKey, RowId)> {
         let key = self.stream_key()?;
         let session = self.session(key)?;
-        let row = session.row(session.position(self.streams.get(key)?.selected?)?)?;
-        match row.body {
+        let id = match self.stack.last() {
+            Some(Screen::Inspector(state)) => state.id,
+            _ => self.streams.get(key)?.selected?,
+        };
+        let request = (name == "args").then(|| {
+            let call = session.call(session.row(session.position(id)?)?.call?)?;
+            let mut hops = call.hops.iter();
+            hops.find(|hop| hop.answer == Some(id))
+                .map(|hop| hop.request)
+        });
+        Some((key.clone(), request.flatten().unwrap_or(id)))
+    }
+
+    /// Bytes and kind of a row's body, when they are at hand.
+    fn body_at_hand(&self, key: &SessionKey, id: RowId) -> Option<(Bytes, bool)> {
+        if let Some(Screen::Inspector(state)) = self.stack.last()
+            && state.id == id
+            && state.load == inspector::Load::Ready
+        {
+            return Some((state.source.clone(), state.json));
+        }
+        match self.row(self.session(key)?, id)?.body {
             Body::Held { bytes, json } => Some((bytes, json)),
-            Body::Nothing | Body::Released => None,
+            Body::Nothing => Some((Bytes::new(), false)),
+            Body::Released => None,
         }
     }
 
-    pub(super) fn copy_frame(&mut self) {
-        match self.frame_bytes() {
-            Some((bytes, json)) => self.push_copy(inspector_view::copy_text(&bytes, json), "frame"),
-            None => self.say(
+    /// Copies a frame or a part of it; one whose body memory has released is read first.
+    fn copy_as(&mut self, (name, what): (&'static str, &'static str), file: Option<PathBuf>) {
+        let Some((key, id)) = self.row_to_copy(name) else {
+            return self.say(Severity::Info, "no frame is selected");
+        };
+        if let Some((bytes, json)) = self.body_at_hand(&key, id) {
+            return self.hand_over(name, what, file, &bytes, json);
+        }
+        let row = self.session(&key).and_then(|session| {
+            let position = session.position(id)?;
+            session.row(position)
+        });
+        let Some(place) = row.and_then(|row| row.place) else {
+            return self.say(
                 Severity::Warning,
-                "this body is not in memory; open the frame, then copy",
-            ),
+                "memory released this body and no log is known that holds it",
+            );
+        };
+        self.effects.push(Effect::Ask(FeedRequest::ReadBody {
+            key: key.clone(),
+            seq: id.seq,
+            place,
+        }));
+        self.copy_awaits = Some(Awaited {
+            key,
+            id,
+            name,
+            what,
+            file,
+        });
+        let dots = self.settings.signs.dots;
+        self.say(Severity::Info, format!("reading from log{dots}"));
+    }
+
+    /// Takes a body that a copy may be waiting for.
+    pub(super) fn copy_body(&mut self, key: &SessionKey, seq: Seq, outcome: &BodyOutcome) {
+        let is_it = |awaited: &mut Awaited| awaited.key == *key && awaited.id.seq == seq;
+        let Some(awaited) = self.copy_awaits.take_if(is_it) else {
+            return;
+        };
+        let why = match outcome {
+            BodyOutcome::Line(line) => match payload(line, awaited.id) {
+                Some((bytes, json)) => {
+                    let (name, what) = (awaited.name, awaited.what);
+                    return self.hand_over(name, what, awaited.file, &bytes, json);
+                }
+                None => Shown::literal("the line in the log is no frame any more"),
+            },
+            BodyOutcome::Unavailable(reason) => Shown::row(reason.as_bytes()),
+        };
+        let words = Shown::literal("not copied: ").and(&why);
+        self.toast(Severity::Warning, words);
+    }
+
+    fn hand_over(
+        &mut self,
+        name: &str,
+        what: &'static str,
+        file: Option<PathBuf>,
+        body: &Bytes,
+        json: bool,
+    ) {
+        let bytes = match name {
+            _ if body.is_empty() => return self.say(Severity::Info, "this frame has no body"),
+            "raw" => body.to_vec(),
+            "args" => match arguments_of(body) {
+                Some(arguments) => inspector_view::copy_text(&arguments, true).into_bytes(),
+                None => return self.say(Severity::Info, "this frame has no arguments"),
+            },
+            _ => inspector_view::copy_text(body, json).into_bytes(),
+        };
+        self.hand_over_bytes(bytes, what, file);
+    }
+
+    fn hand_over_bytes(&mut self, bytes: Vec<u8>, what: &'static str, file: Option<PathBuf>) {
+        match file {
+            Some(path) => self.effects.push(Effect::Write { path, bytes }),
+            None => self.push_copy(String::from_utf8_lossy(&bytes).into_owned(), what),
         }
     }
 
@@ -96,26 +195,29 @@ impl App {
             known.copied()
         });
         let file = words.get(usize::from(kind.is_some()));
+        let file = file.map(|file| self.expand(file));
         let (name, what) = kind.unwrap_or(("frame", "frame"));
+        if matches!(name, "frame" | "raw" | "args") {
+            if self.stream_key().is_none() {
+                return self.refuse("no frame is selected");
+            }
+            self.copy_as((name, what), file);
+            return true;
+        }
         let Some(bytes) = self.bytes_to_copy(name) else {
             return self.refuse("there is nothing to copy here");
         };
-        if let Some(file) = file {
-            let path = self.expand(file);
-            self.effects.push(Effect::Write { path, bytes });
-        } else {
-            self.push_copy(String::from_utf8_lossy(&bytes).into_owned(), what);
-        }
+        self.hand_over_bytes(bytes, what, file);
         true
     }
 
+    /// What is copied beside frames.
     fn bytes_to_copy(&self, name: &str) -> Option<Vec<u8>> {
         let inspector = match self.stack.last() {
             Some(Screen::Inspector(state)) => Some(state),
             _ => None,
         };
         match name {
-            "raw" => self.frame_bytes().map(|(bytes, _)| bytes.to_vec()),
             "log" => {
                 let key = self.stream_key().or_else(|| self.sessions.session());
                 key.and_then(|key| self.log_path(key))
@@ -123,39 +225,21 @@ impl App {
             }
             "panel" => Some(super::chrome::plain_text(self).into_bytes()),
             "value" => inspector?.value().map(value_text).map(String::into_bytes),
-            "path" => inspector?
+            _ => inspector?
                 .path()
                 .map(|path| crate::base::block(&path).into_bytes()),
-            "args" => self
-                .arguments()
-                .map(|bytes| inspector_view::copy_text(&bytes, true).into_bytes()),
-            _ => self
-                .frame_bytes()
-                .map(|(bytes, json)| inspector_view::copy_text(&bytes, json).into_bytes()),
         }
     }
+}
 
-    /// The arguments of the tool call that the frame is or answers.
-    fn arguments(&self) -> Option<bytes::Bytes> {
-        let shown = self
-            .frame_bytes()
-            .and_then(|(bytes, _)| arguments_of(&bytes));
-        shown.or_else(|| {
-            let key = self.stream_key()?;
-            let session = self.session(key)?;
-            let id = match self.stack.last() {
-                Some(Screen::Inspector(state)) => state.id,
-                _ => self.streams.get(key)?.selected?,
-            };
-            let call = session.call(session.row(session.position(id)?)?.call?)?;
-            let hop = call.hops.iter().find(|hop| hop.answer == Some(id))?;
-            let request = session.row(session.position(hop.request)?)?;
-            match request.body {
-                Body::Held { bytes, .. } => arguments_of(&bytes),
-                Body::Nothing | Body::Released => None,
-            }
-        })
-    }
+/// A copy whose body is being read from the log.
+#[derive(Debug)]
+pub(super) struct Awaited {
+    key: SessionKey,
+    id: RowId,
+    name: &'static str,
+    what: &'static str,
+    file: Option<PathBuf>,
 }
 
 /// What `:copy` knows, and how the toast calls it.
@@ -169,7 +253,7 @@ const KINDS: [(&str, &str); 7] = [
     ("panel", "panel"),
 ];
 
-fn arguments_of(bytes: &bytes::Bytes) -> Option<bytes::Bytes> {
+fn arguments_of(bytes: &Bytes) -> Option<Bytes> {
     let message = Message::read(bytes);
     let arguments = json::member(message.params?, "arguments")?;
     Some(bytes.slice_ref(arguments))

@@ -61,13 +61,6 @@ pub(super) fn describe(row: &Row<'_>, session: &Session, words: Words, signs: &S
         let start = Ink::of(Role::Muted, beginning(bytes));
         described.detail = with_part(described.detail, start, signs);
     }
-    if matches!(row.body, Body::Released) {
-        described.detail = with_part(
-            described.detail,
-            Ink::lit(Role::Muted, "body on disk"),
-            signs,
-        );
-    }
     if let Some((index, size)) = row.batch {
         let batch = Ink::say(
             Role::Muted,
@@ -76,10 +69,11 @@ pub(super) fn describe(row: &Row<'_>, session: &Session, words: Words, signs: &S
         described.detail = with_part(batch, described.detail, signs);
     }
     if row.flags.truncated {
-        let cut = format!(
-            "recorded copy cut at {} bytes; the peers got it whole",
-            numbers::grouped(u64::try_from(bytes.map_or(0, <[u8]>::len)).unwrap_or(0))
-        );
+        let at = bytes.map_or_else(String::new, |bytes| {
+            let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            format!(" at {} bytes", numbers::grouped(length))
+        });
+        let cut = format!("recorded copy cut{at}; the peers got it whole");
         described.detail = with_part(Ink::say(Role::Muted, cut), described.detail, signs);
     }
     described

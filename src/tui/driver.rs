@@ -338,6 +338,9 @@ impl Driver<'_> {
             return Ok(());
         }
         self.app.prepare();
+        // Rows that came on screen may need their bodies.
+        let effects = self.app.effects();
+        self.effects(effects)?;
         let (width, height) = self.app.size;
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
         view(&self.app, &mut buffer);

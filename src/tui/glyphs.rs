@@ -19,6 +19,8 @@ pub(super) struct Signs {
     pub(super) recording: &'static str,
     /// An ended session.
     pub(super) ended: &'static str,
+    /// A session whose server failed.
+    pub(super) failed: &'static str,
     /// History being read.
     pub(super) backfill: &'static str,
     /// Trying again.
@@ -57,6 +59,7 @@ const UNICODE: Signs = Signs {
     stderr: "┆",
     recording: "●",
     ended: "○",
+    failed: "✕",
     backfill: "↻",
     reconnect: "↺",
     bar_full: "━",
@@ -81,6 +84,7 @@ const ASCII: Signs = Signs {
     stderr: "|",
     recording: "*",
     ended: "o",
+    failed: "x",
     backfill: "+",
     reconnect: "~",
     bar_full: "=",

@@ -10,7 +10,7 @@ use super::{
     notices::{filter_ink, prompt_ink},
     numbers,
     outside::Host,
-    screens::{inspector_view, sessions_view},
+    screens::{inspector_view, session_cells::how_it_failed, sessions_view},
     theme::Role,
 };
 use crate::{
@@ -61,11 +61,8 @@ fn crumbs(app: &App) -> Vec<Ink> {
         Some(Screen::Inspector(state)) => {
             if let Some(session) = app.session(&state.key) {
                 crumbs.push(Ink::of(Role::Muted, app.name_of(session)));
-                let words = if app.has_page(&state.key) {
-                    format!("frame {}", numbers::grouped(state.id.seq.0))
-                } else {
-                    frame_words(session, state.id)
-                };
+                let whole = app.whole(&state.key).unwrap_or(session);
+                let words = frame_words(whole, state.id);
                 crumbs.push(Ink::say(Role::Strong, words));
             }
         }
@@ -86,18 +83,16 @@ fn crumbs(app: &App) -> Vec<Ink> {
     crumbs
 }
 
-/// `frame 318 of 431`: the place among the rows that were counted, those that memory released
-/// included, and how many these are.
+/// `frame 318 of 431`: the number of the frame in the log, which every other place names it by, and
+/// the highest one.
 fn frame_words(session: &Session, id: RowId) -> String {
-    let released = session.counters().dropped_from_memory;
-    let counted = |rows: usize| released.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX));
-    let Some(place) = session.position(id) else {
-        return format!("frame {}", id.seq);
-    };
+    let last = session.row_count().checked_sub(1);
+    let last = last.and_then(|position| session.row(position));
+    let last = last.map_or(id.seq, |row| row.id.seq.max(id.seq));
     format!(
         "frame {} of {}",
-        numbers::grouped(counted(place.saturating_add(1))),
-        numbers::grouped(counted(session.row_count()))
+        numbers::grouped(id.seq.0),
+        numbers::grouped(last.0)
     )
 }
 
@@ -184,10 +179,21 @@ fn source_state(app: &App, is_stream: bool, canvas: &Canvas<'_>) -> Ink {
                 Ink::lit(Role::Live, signs.recording).and_lit(Role::Live, " live (logs)")
             }
             Source::Live => Ink::lit(Role::Live, signs.recording).and_lit(Role::Live, " live"),
-            _ if app.is_file => Ink::lit(Role::Muted, "file"),
-            Source::File => Ink::lit(Role::Muted, "file"),
-            Source::Ended => Ink::lit(Role::Muted, signs.ended).and_lit(Role::Muted, " ended"),
-            Source::Unknown => Ink::lit(Role::Muted, "? no end record"),
+            _ if app.is_file => failed_too(session, Ink::lit(Role::Muted, "file")),
+            Source::File => failed_too(session, Ink::lit(Role::Muted, "file")),
+            Source::Ended => {
+                let ended = Ink::lit(Role::Muted, signs.ended).and_lit(Role::Muted, " ended");
+                failed_too(session, ended)
+            }
+            Source::Unknown => {
+                let last = session
+                    .last()
+                    .map(|last| app.offset_of(session).shift(last));
+                let silent = last.map_or_else(String::new, |last| {
+                    format!(" {}", numbers::age(app.shown_now().nanos_since(last)))
+                });
+                Ink::say(Role::Muted, format!("? silent{silent}"))
+            }
         };
     }
     let hosts = app.outside.hosts();
@@ -198,6 +204,14 @@ fn source_state(app: &App, is_stream: bool, canvas: &Canvas<'_>) -> Ink {
         [] => Ink::lit(Role::Muted, "> starting"),
         [host] => one_host(app, host, canvas),
         _ => many_hosts(app, canvas),
+    }
+}
+
+/// With how the server failed: on a low screen nothing else says it.
+fn failed_too(session: &Session, state: Ink) -> Ink {
+    match how_it_failed(session) {
+        Some(how) => state.and_lit(Role::Muted, ", ").and(Role::Warn, how),
+        None => state,
     }
 }
 

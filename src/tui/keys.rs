@@ -261,15 +261,24 @@ pub(super) fn hints(place: Place) -> &'static [&'static str] {
             ": command",
         ],
         Inspector => &[
-            "n N match",
+            "esc close",
             "x pair",
             "m mode",
             "y copy",
-            "} next problem",
-            "esc close",
+            "n N match",
+            "} problem",
         ],
         Hosts => &["enter its sessions", "r retry", "x disconnect"],
         Help | Messages => &["j k scroll", "/ search", "esc close"],
+    }
+}
+
+/// Hints that stay on screen whatever a notice takes, and the same in few words.
+pub(super) const fn lasting_hints(place: Place) -> (&'static [&'static str], &'static str) {
+    match place {
+        Sessions => (&["enter open"], "enter open"),
+        Stream => (&["enter inspect", "x pair", "y copy"], "enter x y"),
+        Inspector | Hosts | Help | Messages => (&[], ""),
     }
 }
 

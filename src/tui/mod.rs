@@ -8,6 +8,7 @@ mod actions;
 mod answer;
 mod app;
 mod background;
+mod bodies;
 mod body;
 mod canvas;
 mod chrome;

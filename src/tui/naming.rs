@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::{app::App, outside::Host, screens::sessions};
+use super::{app::App, outside::Host};
 use crate::{
     base::{Shown, Timestamp},
     record::HostName,
-    session::{Call, Session},
+    session::{Call, Session, Source},
 };
 
 /// How much the recorded times of a host are to be corrected (Z4).
@@ -65,21 +65,24 @@ impl App {
         }
         let start = call.hops.last().and_then(|hop| hop.sent).or(call.start)?;
         let host = self.outside.host(&session.key().host);
-        let until = if sessions::is_recording(session, &self.outside) {
-            match call.arrived {
-                Some(arrived) => return u64::try_from(self.shown_now().nanos_since(arrived)).ok(),
-                None if session.key().host == HostName::local() => self.shown_now(),
-                None => {
-                    let offset = host.and_then(Host::offset_nanos)?;
-                    Timestamp::from_nanos(self.shown_now().as_nanos().saturating_add(offset))
-                }
+        if session.source() != Source::Live {
+            // Nobody counts on: what the last frame tells would be less than what stood here before.
+            return None;
+        }
+        // With the link down the timers stand where they stood.
+        let now = host
+            .filter(|host| host.is_down())
+            .and_then(|host| host.down_since)
+            .map_or(self.shown_now(), |since| since.min(self.shown_now()));
+        let until = match call.arrived {
+            Some(arrived) => return u64::try_from(now.nanos_since(arrived)).ok(),
+            None if session.key().host == HostName::local() => now,
+            None => {
+                let offset = host.and_then(Host::offset_nanos)?;
+                Timestamp::from_nanos(now.as_nanos().saturating_add(offset))
             }
-        } else {
-            session.last()?
         };
-        let nanos = until.nanos_since(start);
-        // Nothing was seen after the call: that is no duration.
-        u64::try_from(nanos).ok().filter(|nanos| *nanos > 0)
+        u64::try_from(until.nanos_since(start)).ok()
     }
 
     /// A path with the home folder as `~`, ready to be shown.

@@ -63,6 +63,51 @@ pub(super) fn notice(app: &App, canvas: &mut Canvas<'_>, dropped: &[&str]) {
         return prompt_line(app, canvas, y, prompt);
     }
     let room = usize::from(canvas.regions.width).saturating_sub(2);
+    let line = notice_line(app, canvas);
+    let used = canvas.put(
+        1,
+        y,
+        canvas.regions.width - 1,
+        &line.cut(room, canvas.signs.elision),
+        Ground::Page,
+    );
+    let free = room.saturating_sub(usize::from(used) + 2);
+    let (rest, _) = hints_beside(dropped, free);
+    canvas.put_right(canvas.regions.width - 1, y, &rest);
+}
+
+/// Cells that the notice line leaves for hints; nothing where there is no such line.
+pub(super) fn free_beside_notices(app: &App, canvas: &Canvas<'_>) -> Option<usize> {
+    canvas.regions.notice?;
+    if app.prompt.is_some() {
+        return Some(usize::from(canvas.regions.width));
+    }
+    let room = usize::from(canvas.regions.width).saturating_sub(2);
+    let used = notice_line(app, canvas).width().min(room);
+    Some(room.saturating_sub(used + 2))
+}
+
+/// As many whole hints as fit, and how many these are.
+pub(super) fn hints_beside(hints: &[&str], free: usize) -> (Ink, usize) {
+    let mut rest = Ink::default();
+    for (index, hint) in hints.iter().enumerate() {
+        let gap = if rest.is_empty() { 0 } else { 2 };
+        let ink = hint_ink(hint);
+        if rest.width() + gap + ink.width() > free {
+            return (rest, index);
+        }
+        rest = if rest.is_empty() {
+            ink
+        } else {
+            rest.and_lit(Role::Faint, "  ").join(ink)
+        };
+    }
+    (rest, hints.len())
+}
+
+/// The filter in force and the standing notices, as many whole ones as fit.
+fn notice_line(app: &App, canvas: &Canvas<'_>) -> Ink {
+    let room = usize::from(canvas.regions.width).saturating_sub(2);
     let mut line = filter_ink(app).unwrap_or_default();
     for part in notices(app) {
         let dot = if line.is_empty() {
@@ -78,28 +123,7 @@ pub(super) fn notice(app: &App, canvas: &mut Canvas<'_>, dropped: &[&str]) {
         }
         line = next;
     }
-    let used = canvas.put(
-        1,
-        y,
-        canvas.regions.width - 1,
-        &line.cut(room, canvas.signs.elision),
-        Ground::Page,
-    );
-    let free = room.saturating_sub(usize::from(used) + 2);
-    let mut rest = Ink::default();
-    for hint in dropped {
-        let gap = if rest.is_empty() { 0 } else { 2 };
-        let ink = hint_ink(hint);
-        if rest.width() + gap + ink.width() > free {
-            break;
-        }
-        rest = if rest.is_empty() {
-            ink
-        } else {
-            rest.and_lit(Role::Faint, "  ").join(ink)
-        };
-    }
-    canvas.put_right(canvas.regions.width - 1, y, &rest);
+    line
 }
 
 /// Where the prompt of a panel stands: the toast line, else the footer.
@@ -240,8 +264,9 @@ fn session_notices(
         say(Role::Warn, "log removed".to_owned());
     }
     if let Some(words) = app.unanswered(session) {
-        say(Role::Muted, words.plain());
+        notices.push(words);
     }
+    let mut say = |role, words: String| notices.push(Ink::say(role, words));
     older_notices(app, session, state, &mut say);
     let shown = app.session(session.key()).unwrap_or(session);
     let hidden = state.hidden(shown);

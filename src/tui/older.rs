@@ -317,7 +317,7 @@ impl Target {
         let last = session.row_count().saturating_sub(1);
         let is_problem = |position: &usize| {
             let row = session.row(*position);
-            row.is_some_and(|row| row.flags.problem)
+            row.is_some_and(|row| session.is_problem(&row))
         };
         let none = |key: &str, at: usize| {
             let seq = |position| session.row(position).map_or(0, |row| row.id.seq.0);

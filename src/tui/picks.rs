@@ -42,6 +42,8 @@ pub(super) struct Picks {
     problems: BTreeSet<RowId>,
     /// Problem rows below this position are still to be found.
     problems_left: usize,
+    /// The server had failed when they were looked for.
+    server_failed: bool,
     /// Something changed since the list was sorted.
     stale: bool,
     /// Rows that only their bodies on disk can tell about.
@@ -55,6 +57,7 @@ impl Picks {
     pub(super) fn restart(&mut self, session: &Session) {
         self.problems.clear();
         self.problems_left = session.row_count();
+        self.server_failed = session.server_failed();
         self.unread = Unread::default();
         let wanted = self.wanted.clone();
         self.want(wanted, session);
@@ -182,7 +185,7 @@ impl Picks {
         let from = self.problems_left.saturating_sub(SLICE);
         for position in from..self.problems_left {
             if let Some(row) = session.row(position)
-                && row.flags.problem
+                && session.is_problem(&row)
             {
                 self.problems.insert(row.id);
             }
@@ -240,6 +243,10 @@ impl Picks {
                 Fact::NewRow(id) => added += u64::from(self.new_row(session, *id)),
                 Fact::Changed(call) => self.call_changed(session, *call),
                 Fact::Refolded => self.restart(session),
+                // The end record tells that calls were left without an answer.
+                Fact::Summary if session.server_failed() && !self.server_failed => {
+                    self.restart(session);
+                }
                 Fact::NewSession | Fact::Opened(_) | Fact::Summary => {}
             }
         }
@@ -267,7 +274,8 @@ impl Picks {
     }
 
     fn note_problem(&mut self, session: &Session, position: usize, id: RowId) {
-        if session.row(position).is_some_and(|row| row.flags.problem) {
+        let row = session.row(position);
+        if row.is_some_and(|row| session.is_problem(&row)) {
             self.problems.insert(id);
         } else {
             self.problems.remove(&id);

@@ -84,6 +84,7 @@ impl App {
             self.hosts.prepare(&names, height);
         }
         self.prepare_texts();
+        self.ask_rows();
     }
 
     fn prepare_texts(&mut self) {

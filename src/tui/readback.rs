@@ -35,6 +35,11 @@ impl Readback {
         self.asked.len() < IN_FLIGHT && self.bytes < BYTES_IN_FLIGHT
     }
 
+    /// True while the filter waits for this body.
+    pub(super) fn is_asked(&self, key: &SessionKey, seq: Seq) -> bool {
+        self.asked.contains_key(&(key.clone(), seq))
+    }
+
     fn put(&mut self, key: SessionKey, seq: Seq, length: u64) {
         if self.asked.insert((key, seq), length).is_none() {
             self.bytes += length;
@@ -78,12 +83,15 @@ impl App {
             if self.readback.asked.is_empty() {
                 self.readback.heard = self.now;
             }
-            let known = (key.clone(), id.seq);
-            if self.readback.asked.contains_key(&known) {
+            if self.readback.is_asked(&key, id.seq) {
                 continue;
             }
             self.readback
                 .put(key.clone(), id.seq, u64::from(place.length));
+            if self.bodies.is_asked(&key, id.seq) {
+                // One answer serves both.
+                continue;
+            }
             self.effects.push(Effect::Ask(FeedRequest::ReadBody {
                 key: key.clone(),
                 seq: id.seq,

@@ -1,7 +1,7 @@
 //! What is said of a call that was open when nothing more could come: that nobody need wait for it,
 //! or that it cannot be known (tui.md Z1, session-model.md 20).
 
-use super::{app::App, numbers};
+use super::{app::App, ink::Ink, numbers, theme::Role};
 use crate::{
     base::Shown,
     record::SessionKey,
@@ -18,7 +18,8 @@ impl App {
     /// How a session came to its end; the error is that this is not known. Nothing while more may come.
     fn ending(&self, session: &Session) -> Option<Result<Shown, Shown>> {
         let key = session.key();
-        if self.outside.is_down(&key.host) || self.outside.is_loading(key) {
+        let is_down = self.outside.is_down(&key.host) && session.end().is_none();
+        if is_down || self.outside.is_loading(key) {
             return None;
         }
         Some(match (session.source(), session.end()) {
@@ -33,8 +34,24 @@ impl App {
             (Source::Ended, None) => Err(Shown::literal(
                 "the recording stopped without an end record",
             )),
+            (Source::Unknown, None) if !self.is_file => Err(self.silent_since(session)),
             (_, None) => Err(Shown::literal("there is no end record")),
         })
+    }
+
+    /// `nothing written since 14:07:02`, with the day when it is not today.
+    fn silent_since(&self, session: &Session) -> Shown {
+        let Some(last) = session.last() else {
+            return Shown::literal("nothing written yet");
+        };
+        let last = self.offset_of(session).shift(last);
+        let zone = &self.settings.zone;
+        let day = numbers::date(last, zone);
+        let mut when = numbers::short_time(last, zone);
+        if day != numbers::date(self.shown_now(), zone) {
+            when = format!("{day} {when}");
+        }
+        Shown::row(format!("nothing written since {when}").as_bytes())
     }
 
     /// Why the answer to this request is not waited for, if it is not.
@@ -62,11 +79,13 @@ impl App {
         session: &Session,
         row: &Row<'_>,
         call: &Call,
-    ) -> Option<&'static str> {
+    ) -> Option<Shown> {
         self.no_answer(session, row, call)?;
         Some(match self.ending(session) {
-            Some(Ok(_)) => "no answer, session ended",
-            _ => "answer not known",
+            // The status says that there is no answer.
+            Some(Ok(how)) if session.is_unanswered(row) => how,
+            Some(Ok(_)) => Shown::literal("no answer, session ended"),
+            _ => Shown::literal("answer not known"),
         })
     }
 
@@ -82,15 +101,34 @@ impl App {
         Some(if is_known { "no answer" } else { "pending?" })
     }
 
-    /// The notice about all such calls of a session.
-    pub(super) fn unanswered(&self, session: &Session) -> Option<Shown> {
+    /// The notice about how a session came to its end, and about its calls without an answer.
+    pub(super) fn unanswered(&self, session: &Session) -> Option<Ink> {
         let pending = session.counters().pending;
-        let ending = self.ending(session).filter(|_| pending > 0)?;
         let calls = numbers::plural(pending, "call", "calls");
-        Some(match ending {
-            Ok(how) => Shown::row(format!("{calls} without an answer: ").as_bytes()).and(&how),
-            Err(why) => Shown::row(format!("{calls} perhaps not answered: ").as_bytes()).and(&why),
-        })
+        let is_silent = session.source() == Source::Unknown && !self.is_file;
+        let (role, words) = match (self.ending(session)?, pending) {
+            (Ok(how), 0) if session.server_failed() => (Role::Warn, how),
+            (Ok(_), 0) => return None,
+            (Ok(how), _) => {
+                let words = Shown::row(format!("{calls} without an answer: ").as_bytes());
+                let role = if session.has_unanswered() {
+                    Role::Warn
+                } else {
+                    Role::Muted
+                };
+                (role, words.and(&how))
+            }
+            (Err(why), _) if is_silent => {
+                let unknown = Shown::literal(", a log alone cannot tell whether it goes on");
+                (Role::Muted, why.and(&unknown))
+            }
+            (Err(why), 0) => (Role::Muted, why),
+            (Err(why), _) => {
+                let words = Shown::row(format!("{calls} perhaps not answered: ").as_bytes());
+                (Role::Muted, words.and(&why))
+            }
+        };
+        Some(Ink::of(role, words))
     }
 
     /// True when nothing more of the session can be waited for.

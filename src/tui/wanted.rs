@@ -64,7 +64,7 @@ impl Wanted {
             return Some(false);
         };
         if self.cleared.is_some_and(|seq| row.id.seq <= seq)
-            || (self.problems && !row.flags.problem)
+            || (self.problems && !session.is_problem(&row))
         {
             return Some(false);
         }

@@ -193,6 +193,7 @@ fn marks(signs: &Signs, place: Place) -> Vec<Ink> {
             line(&[
                 (signs.recording, "recording, live"),
                 (signs.ended, "ended, closed"),
+                (signs.failed, "server failed"),
                 ("?", "not known"),
             ]),
             line(&[
@@ -209,8 +210,7 @@ fn marks(signs: &Signs, place: Place) -> Vec<Ink> {
             ]),
             line(&[
                 (signs.stderr, "standard error"),
-                ("!", "no JSON-RPC"),
-                ("?", "other"),
+                ("?", "direction not known"),
                 ("[R]", "redacted"),
             ]),
         ],

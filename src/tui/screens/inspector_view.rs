@@ -7,13 +7,13 @@ use super::{
 use crate::{
     base::{ByteCount, Shown},
     record::Direction,
-    session::{Call, DisplayStatus, Kind, Row, RowId, Session},
+    session::{Body, Call, DisplayStatus, Kind, Row, RowId, Session},
     tui::{
         answer::answer,
         app::App,
         body::{Mode, RAW_FROM},
         canvas::{Canvas, Extent, cells},
-        detail::{Words, describe, held, read},
+        detail::{Words, held, read},
         ink::Ink,
         numbers,
         source_text::{beginning, compact, without_meta},
@@ -239,7 +239,7 @@ fn facts(
     };
     let mut left = Ink::lit(Role::Accent, sign)
         .and_lit(Role::Text, " ")
-        .join(describe(row, session, Words::Long, &signs).method);
+        .join(app.describe(session, row, Words::Long).method);
     if let Some(id) = row.json_id {
         left = left
             .and_lit(Role::Muted, "  id ")
@@ -256,7 +256,9 @@ fn facts(
         left = left.and_say(Role::Text, format!("  {}", numbers::span(nanos)));
     }
     let unsure = app.is_unsure(session.key());
-    if let Some((word, role)) = status::of_row(row, call, unsure).map(status::word) {
+    if session.is_unanswered(row) {
+        left = left.and_lit(Role::Warn, "  no answer");
+    } else if let Some((word, role)) = status::of_row(row, call, unsure).map(status::word) {
         left = left.and_lit(role, "  ").and_lit(role, word);
     }
     let mut right = Ink::default();
@@ -307,9 +309,13 @@ fn other_half(app: &App, session: &Session, id: RowId) -> Option<(Ink, Ink, &'st
     } else {
         hop.request
     };
-    let other = session.row(session.position(other)?)?;
+    let other = app.row(session, other)?;
     let bytes = held(&other.body);
     let is_answer = other.kind == Kind::Response;
+    if matches!(other.body, Body::Released) {
+        let absent = app.absent(session, &other);
+        return Some((title(is_answer, &other), absent, "x goes there"));
+    }
     let line = match bytes.map(|bytes| read(bytes).ok_or(bytes)) {
         Some(Err(large)) => beginning(large),
         Some(Ok(message)) if is_answer => {
@@ -319,14 +325,8 @@ fn other_half(app: &App, session: &Session, id: RowId) -> Option<(Ink, Ink, &'st
             let params = message.params.unwrap_or_default();
             json::member(params, "arguments").map_or_else(|| without_meta(params), compact)
         }
-        None => Shown::literal("body on disk"),
+        None => Shown::default(),
     };
-    let words = if is_answer {
-        "answered in "
-    } else {
-        "asked in "
-    };
-    let title = Ink::lit(Role::Strong, words).and_say(Role::Text, other.id.seq.to_string());
     let mut ink = Ink::of(Role::Muted, line);
     if call.hop_count > 1 {
         ink = ink.and_say(
@@ -337,7 +337,17 @@ fn other_half(app: &App, session: &Session, id: RowId) -> Option<(Ink, Ink, &'st
     if call.progress_count > 0 {
         ink = ink.and_say(Role::Muted, format!(" ({} progress)", call.progress_count));
     }
-    Some((title, ink, "x goes there"))
+    Some((title(is_answer, &other), ink, "x goes there"))
+}
+
+/// `answered in 318`, `asked in 316`.
+fn title(is_answer: bool, other: &Row<'_>) -> Ink {
+    let words = if is_answer {
+        "answered in "
+    } else {
+        "asked in "
+    };
+    Ink::lit(Role::Strong, words).and_say(Role::Text, other.id.seq.to_string())
 }
 
 /// `req 316 <-> resp 318`, the current one strong (I1).

@@ -19,6 +19,8 @@ use crate::{
 pub(super) const GUTTER: u16 = 3;
 /// Seconds of one cell of the sparkline.
 const SPARK_SECS: u32 = 15;
+/// Cells of a name that are kept before words behind it.
+const SHORTEST_NAME: usize = 12;
 
 /// Columns of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,7 +228,18 @@ impl<'a> Facts<'a> {
             let host = Shown::name(self.session.key().host.0.as_bytes());
             return Ink::of(Role::Strong, host.and(&Shown::literal("/")).and(&label));
         }
-        Ink::of(Role::Strong, label).cut(usize::from(column.width), self.app.settings.signs.elision)
+        let name = Ink::of(Role::Strong, label);
+        let room = usize::from(column.width);
+        let how = how_it_failed(self.session).map_or_else(Ink::default, |how| {
+            Ink::lit(Role::Warn, "  ").and(Role::Warn, how)
+        });
+        // The mark tells it, too: a name is not cut short for the words.
+        let room_for_name = room.saturating_sub(how.width());
+        if room_for_name >= name.width().min(SHORTEST_NAME) {
+            let elision = self.app.settings.signs.elision;
+            return name.cut(room_for_name, elision).join(how);
+        }
+        name.cut(room, self.app.settings.signs.elision)
     }
 
     fn activity(&self, column: Column) -> Ink {
@@ -279,6 +292,15 @@ impl<'a> Facts<'a> {
             None => Ink::lit(Role::Muted, "-"),
         }
     }
+}
+
+/// `exit 3` or `SIGKILL`, when the server ended by itself in a way that it should not.
+pub(in crate::tui) fn how_it_failed(session: &Session) -> Option<Shown> {
+    let (code, signal) = session.end().filter(|_| session.server_failed())?;
+    Some(match (signal, code) {
+        (Some(signal), _) => Shown::name(signal.as_bytes()),
+        (None, code) => Shown::row(format!("exit {}", code.unwrap_or(0)).as_bytes()),
+    })
 }
 
 /// Absolute levels, so that rows compare (S5).

@@ -151,8 +151,7 @@ impl State {
 
     /// Sessions that belong on the table.
     fn takes(&self, session: &Session) -> bool {
-        let problem = matches!(session.health(), Health::Error | Health::Bad);
-        (!self.problems || problem)
+        (!self.problems || has_problem(session))
             && self
                 .filter
                 .as_ref()
@@ -194,6 +193,11 @@ impl State {
 /// True while the session is being recorded, as far as is known.
 pub(in crate::tui) fn is_recording(session: &Session, outside: &Outside) -> bool {
     session.source() == Source::Live && !outside.is_down(&session.key().host)
+}
+
+/// True for a session with problems (tui.md U5).
+pub(in crate::tui) fn has_problem(session: &Session) -> bool {
+    matches!(session.health(), Health::Error | Health::Bad) || session.has_unanswered()
 }
 
 fn by_default(a: &Session, b: &Session, outside: &Outside) -> Ordering {

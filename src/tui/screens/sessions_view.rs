@@ -147,13 +147,17 @@ fn row(
 /// State mark of a session (S1).
 pub(in crate::tui) fn state_mark(app: &App, session: &Session) -> (&'static str, Role) {
     let signs = app.settings.signs;
-    if app.outside.is_down(&session.key().host) {
+    if app.outside.is_down(&session.key().host) && session.end().is_none() {
         return ("?", Role::Muted);
+    }
+    if session.server_failed() {
+        return (signs.failed, Role::Err);
     }
     if app.outside.is_loading(session.key()) && !app.is_file {
         return (signs.backfill, Role::Live);
     }
     match session.source() {
+        _ if session.end().is_some() && !app.is_file => (signs.ended, Role::Muted),
         Source::Live => (signs.recording, Role::Live),
         _ if app.is_file => (" ", Role::Muted),
         Source::Ended => (signs.ended, Role::Muted),

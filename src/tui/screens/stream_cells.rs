@@ -8,7 +8,7 @@ use crate::{
     tui::{
         app::App,
         canvas::{Column, Side, highlight},
-        detail::{Described, Words, describe, unquoted, with_part},
+        detail::{Described, Words, unquoted, with_part},
         ink::Ink,
         layout::Tier,
         numbers, status,
@@ -91,9 +91,9 @@ fn described(
     words: Words,
 ) -> Described {
     let signs = &app.settings.signs;
-    let mut described = describe(row, session, words, signs);
+    let mut described = app.describe(session, row, words);
     if let Some(why) = call.and_then(|call| app.no_answer_in_short(session, row, call)) {
-        described.detail = with_part(Ink::lit(Role::Muted, why), described.detail, signs);
+        described.detail = with_part(Ink::of(Role::Muted, why), described.detail, signs);
     }
     described
 }
@@ -107,7 +107,7 @@ pub(super) fn row_cells(
     columns: &Columns,
 ) -> Option<Vec<Ink>> {
     let id = state.picks.id_at(session, index)?;
-    let row = session.row(session.position(id)?)?;
+    let row = app.row(session, id)?;
     let call = row.call.and_then(|call| session.call(call));
     let call = call.as_deref();
     let words = if columns.has_detail {
@@ -178,10 +178,9 @@ fn time_cell(app: &App, session: &Session, state: &State, index: usize, row: &Ro
 fn direction(app: &App, row: &Row<'_>) -> Ink {
     let signs = app.settings.signs;
     let sign = match (row.kind, row.direction) {
-        (Kind::Invalid, _) => "!",
         (Kind::Stderr, _) => signs.stderr,
         (Kind::Notification, _) => signs.notification,
-        (Kind::Other, _) | (_, Direction::Stderr | Direction::Meta | Direction::Unknown(_)) => "?",
+        (_, Direction::Stderr | Direction::Meta | Direction::Unknown(_)) => "?",
         (_, Direction::ClientToServer) => signs.to_server,
         (_, Direction::ServerToClient) => signs.to_client,
     };
@@ -227,6 +226,9 @@ fn duration_cell(app: &App, session: &Session, row: &Row<'_>, call: Option<&Call
 }
 
 fn status_cell(app: &App, session: &Session, row: &Row<'_>, call: Option<&Call>) -> Ink {
+    if session.is_unanswered(row) {
+        return Ink::lit(Role::Warn, "no answer");
+    }
     let unsure = app.is_unsure(session.key());
     let Some(status) = status::of_row(row, call, unsure) else {
         return Ink::default();

@@ -10,7 +10,7 @@ use crate::{
     tui::{
         app::{App, counter, sort_words},
         canvas::{Canvas, Extent},
-        detail::{Words, describe, with_part},
+        detail::{Words, with_part},
         ink::Ink,
         layout::Tier,
         numbers,
@@ -283,12 +283,10 @@ pub(in crate::tui) fn title(app: &App, session: &Session, state: &State) -> (Ink
 
 /// DETAIL of the selected row, whole (L12).
 pub(in crate::tui) fn detail(app: &App, session: &Session, state: &State) -> Ink {
-    let row = state
-        .selected
-        .and_then(|id| session.row(session.position(id)?));
+    let row = state.selected.and_then(|id| app.row(session, id));
     row.map_or_else(Ink::default, |row| {
         let signs = &app.settings.signs;
-        let detail = describe(&row, session, Words::Long, signs).detail;
+        let detail = app.describe(session, &row, Words::Long).detail;
         let call = row.call.and_then(|call| session.call(call));
         match call.and_then(|call| app.no_answer(session, &row, &call)) {
             Some(why) => with_part(Ink::of(Role::Muted, why), detail, signs),

@@ -257,7 +257,7 @@ fn pairs_lead_to_each_other() {
     assert!(rig.selected().contains("call run_query"));
     rig.keys("enter x");
     assert!(rig.text().contains("req 7 <-> resp 9"), "{}", rig.text());
-    assert!(rig.text().contains("frame 8 of 20"));
+    assert!(rig.text().contains("frame 9 of 21"));
 }
 
 #[test]

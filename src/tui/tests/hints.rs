@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     feed::{Ending, FeedEvent, LinkState},
-    record::HostName,
+    record::{HostName, Liveness},
     tui::options::FirstScreen,
 };
 
@@ -19,12 +19,16 @@ fn in_stream(log: Log) -> Rig {
 }
 
 #[test]
-fn the_place_of_a_frame_is_among_the_frames_that_are_counted() {
+fn a_frame_is_called_by_its_number_in_the_log_everywhere() {
     let mut rig = in_stream(samples::filesystem());
     rig.keys("G enter");
-    rig.line_with("frame 20 of 20");
+    rig.line_with("frame 21 of 21");
     rig.keys("ctrl-p");
-    rig.line_with("frame 19 of 20");
+    rig.line_with("frame 20 of 21");
+    rig.type_text(":goto 9");
+    rig.keys("enter enter");
+    let line = rig.line_with("frame 9 of 21");
+    assert!(line.ends_with("req 7 <-> resp 9"), "{line}");
 }
 
 #[test]
@@ -280,4 +284,51 @@ fn an_error_of_a_host_is_told_in_full() {
         "{text}"
     );
     rig.line_with("  errors    14:07:13  no connection");
+}
+
+#[test]
+fn the_keys_of_a_frame_stay_on_screen_beside_a_long_notice() {
+    let mut rig = in_stream(samples::filesystem());
+    rig.app.size = (80, 24);
+    let before = rig.lines();
+    assert!(before[1].contains("enter inspect"), "{}", before[1]);
+    let reason = "cannot reach it: a reason that takes all of the line and more than that, too";
+    rig.feed([host("local", LinkState::Lost, Some(reason))]);
+    let footer = rig.lines()[23].clone();
+    for part in ["o hosts, r retry", "enter x y", "? help"] {
+        assert!(footer.contains(part), "{footer}");
+    }
+    rig.feed([host("local", LinkState::Live, None)]);
+    assert_eq!(rig.lines()[23], before[23], "back in the usual order");
+    // A long notice alone: there is room for their words.
+    let mut rig = in_stream(
+        samples::filesystem()
+            .push("meta", r#""raw":{"event":"x"}"#, 20)
+            .news(Liveness::Unknown, true),
+    );
+    rig.app.size = (80, 24);
+    let footer = rig.lines()[23].clone();
+    for part in ["enter inspect", "x pair", "y copy", "? help"] {
+        assert!(footer.contains(part), "{footer}");
+    }
+    rig.keys("esc");
+    rig.feed([host("local", LinkState::Lost, Some(reason))]);
+    let footer = rig.lines()[23].clone();
+    for part in ["o hosts, r retry", "enter open", "? help"] {
+        assert!(footer.contains(part), "{footer}");
+    }
+}
+
+#[test]
+fn the_inspector_says_how_to_leave_and_where_help_is() {
+    for size in [(80, 24), (40, 10)] {
+        let mut rig = in_stream(samples::filesystem());
+        rig.app.size = size;
+        rig.keys("enter");
+        let footer = rig.lines()[usize::from(size.1) - 1].clone();
+        assert!(
+            footer.contains("esc close") && footer.contains("? help"),
+            "{footer}"
+        );
+    }
 }

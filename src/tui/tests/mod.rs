@@ -1,6 +1,7 @@
 //! Tests of the whole: events in, screens out.
 
 mod behaviour;
+mod bodies;
 mod commands;
 mod frames;
 mod hints;

@@ -6,7 +6,7 @@ use super::rig::{Log, Rig, at};
 use crate::{
     feed::{BodyOutcome, FeedEvent, FeedRequest, LinkState},
     findings::Analyzer,
-    record::{Liveness, Seq},
+    record::{Liveness, Seq, SessionKey},
     session::Limits,
     tui::event::Effect,
 };
@@ -40,33 +40,39 @@ impl Released {
             log,
             asked: VecDeque::new(),
         };
-        released.collect();
-        released.asked.clear();
+        while released.row_answer(&says).is_some() {}
         released
     }
 
-    fn collect(&mut self) {
-        let effects = std::mem::take(&mut self.rig.effects);
-        self.asked
-            .extend(effects.into_iter().filter_map(|effect| match effect {
-                Effect::Ask(request @ FeedRequest::ReadBody { .. }) => Some(request),
-                _ => None,
-            }));
-    }
-
-    fn filter(&mut self, text: &str) {
-        self.rig.keys("/");
-        self.rig.type_text(text);
-        self.rig.keys("enter");
+    /// Answers a request of a row on screen; `None` when there is none.
+    fn row_answer(&mut self, says: impl Fn(i64) -> bool) -> Option<()> {
         self.rig.wait(1);
-        self.collect();
+        let effects = std::mem::take(&mut self.rig.effects);
+        let mut answered = None;
+        for effect in effects {
+            let Effect::Ask(request @ FeedRequest::ReadBody { .. }) = effect else {
+                continue;
+            };
+            let FeedRequest::ReadBody { key, seq, .. } = &request else {
+                continue;
+            };
+            if self.rig.app.readback.is_asked(key, *seq) {
+                self.asked.push_back(request);
+                continue;
+            }
+            let body = self.body(key.clone(), *seq, &says);
+            self.rig.feed([body]);
+            answered = Some(());
+        }
+        answered
     }
 
-    /// Answers the oldest request; `None` when there is none.
-    fn answer(&mut self, reason: Option<&str>, says: impl Fn(i64) -> bool) -> Option<Seq> {
-        let FeedRequest::ReadBody { key, seq, .. } = self.asked.pop_front()? else {
-            return None;
-        };
+    /// The requests of the filter; those of rows on screen are answered.
+    fn collect(&mut self, says: impl Fn(i64) -> bool) {
+        while self.row_answer(&says).is_some() {}
+    }
+
+    fn body(&self, key: SessionKey, seq: Seq, says: impl Fn(i64) -> bool) -> FeedEvent {
         let id = i64::try_from((seq.0 - 1) / 2).unwrap();
         let text = if says(id) { "a ne\\u0065dle" } else { "hay" };
         let line = format!(
@@ -74,12 +80,33 @@ impl Released {
             self.log.id,
             at(id)
         );
-        let outcome = match reason {
-            Some(reason) => BodyOutcome::Unavailable(reason.into()),
-            None => BodyOutcome::Line(line.into()),
+        let outcome = BodyOutcome::Line(line.into());
+        FeedEvent::Body { key, seq, outcome }
+    }
+
+    fn filter(&mut self, text: &str) {
+        self.rig.keys("/");
+        self.rig.type_text(text);
+        self.rig.keys("enter");
+        self.rig.wait(1);
+        self.collect(every_tenth);
+    }
+
+    /// Answers the oldest request; `None` when there is none.
+    fn answer(&mut self, reason: Option<&str>, says: impl Fn(i64) -> bool + Copy) -> Option<Seq> {
+        let FeedRequest::ReadBody { key, seq, .. } = self.asked.pop_front()? else {
+            return None;
         };
-        self.rig.feed([FeedEvent::Body { key, seq, outcome }]);
-        self.collect();
+        let event = match reason {
+            Some(reason) => FeedEvent::Body {
+                key,
+                seq,
+                outcome: BodyOutcome::Unavailable(reason.into()),
+            },
+            None => self.body(key, seq, &says),
+        };
+        self.rig.feed([event]);
+        self.collect(says);
         Some(seq)
     }
 }
@@ -130,7 +157,7 @@ fn what_nobody_can_read_is_told_and_never_asked_again() {
     );
     released.rig.keys("T");
     released.rig.wait(1_100);
-    released.collect();
+    released.collect(every_tenth);
     assert!(released.asked.is_empty());
 }
 
@@ -142,7 +169,7 @@ fn another_filter_gives_the_search_up() {
     assert!(before > 50);
     released.rig.keys("esc");
     released.rig.wait(1);
-    released.collect();
+    released.collect(every_tenth);
     let in_flight = released.asked.len();
     while released.answer(None, every_tenth).is_some() {}
     assert_eq!(in_flight, before, "nothing more was asked for");
@@ -166,7 +193,7 @@ fn what_was_read_is_kept_through_a_sort_and_a_pause_of_the_link() {
     released
         .rig
         .feed([super::rig::host("local", LinkState::Live, None)]);
-    released.collect();
+    released.collect(every_tenth);
     assert!(released.asked.iter().any(|request| matches!(
         request,
         FeedRequest::ReadBody { seq, .. } if *seq == first
@@ -175,7 +202,7 @@ fn what_was_read_is_kept_through_a_sort_and_a_pause_of_the_link() {
     let before = released.rig.line_with("80 frames");
     released.rig.keys("D");
     released.rig.wait(1_100);
-    released.collect();
+    released.collect(every_tenth);
     assert!(released.asked.is_empty(), "nothing is read twice");
     assert_eq!(released.rig.line_with("80 frames"), before);
 }
@@ -187,9 +214,9 @@ fn requests_that_nobody_answers_are_made_again() {
     let lost = released.asked.len();
     released.asked.clear();
     released.rig.wait(29_000);
-    released.collect();
+    released.collect(every_tenth);
     assert!(released.asked.is_empty());
     released.rig.wait(2_000);
-    released.collect();
+    released.collect(every_tenth);
     assert_eq!(released.asked.len(), lost);
 }
