@@ -226,8 +226,8 @@ pub(super) struct RemoteArgs {
         allow_negative_numbers = true
     )]
     pub(super) history_limit: i64,
-    /// Where live frames come from: `socket` (at once), `log` (a look every 250 ms; slower where the round trip is 100 ms or more), `history`
-    /// (none), or `auto`: the first that works
+    /// Where live frames come from: `socket` (at once), `log` (a look every 250 ms; slower where the
+    /// round trip is 100 ms or more), `history` (none), or `auto`: the first that works
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = ["auto", "socket", "log", "history"])]
     pub(super) mode: String,
     /// Leave this machine's sessions out

@@ -15,6 +15,7 @@ use mcpsnoop::{
 use crate::{
     remote::{Demo, Far, Watching, watch},
     sshd::keygen,
+    support::{home::Home, terminal::Terminal, wait::wait_for},
 };
 
 fn states<'a>(told: &'a [FeedEvent], host: &str) -> Vec<&'a HostState> {
@@ -189,4 +190,31 @@ fn two_logins_of_one_account_are_two_hosts_and_one_login_is_one() {
         state.link == LinkState::Closed
     });
     assert!(folded.reason.unwrap().contains("given twice"));
+}
+
+#[test]
+fn the_viewer_disconnects_a_host_and_connects_it_again() {
+    let home = Home::new();
+    let mut command = home.mcpsnoop();
+    command.args(["demo", "--remote", "--speed", "0"]);
+    let mut terminal = Terminal::start(&command, 120, 40);
+    terminal.wait_text("live");
+    terminal.keys(":hosts\r");
+    terminal.wait_text("live socket");
+    for _ in 0..2 {
+        terminal.keys("x");
+        terminal.wait_text("Disconnect this host?");
+        // A dialog that has just come up takes no key: it may have been meant for something else.
+        wait_for("the disconnected host", || {
+            terminal.keys("y");
+            let screen = terminal.screen();
+            screen.contains("closed, r connects again").then_some(())
+        });
+        terminal.keys("r");
+        terminal.wait_screen("the host live again", |screen| {
+            screen.contains("live socket") && !screen.contains("closed, r")
+        });
+    }
+    terminal.keys(":q\r");
+    assert_eq!(terminal.wait(), 0);
 }
