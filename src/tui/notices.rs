@@ -212,8 +212,9 @@ fn notices(app: &App) -> Vec<Ink> {
         .iter()
         .filter(|host| host.is_down() && !is_hosts)
     {
-        if let Some(reason) = host.reason() {
-            let name = Shown::name(host.state.host.0.as_bytes());
+        let name = Shown::name(host.state.host.0.as_bytes());
+        let room = usize::from(app.size.0).saturating_sub(name.width() + 4);
+        if let Some(reason) = host.reason_within(room) {
             notices.push(
                 Ink::of(Role::Warn, name)
                     .and_lit(Role::Warn, ": ")

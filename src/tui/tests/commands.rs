@@ -132,8 +132,5 @@ fn a_failed_command_says_why_beside_the_prompt_and_typing_replaces_it() {
     rig.type_text("q");
     rig.line_with(" :q_");
     rig.keys("enter");
-    assert!(matches!(
-        rig.effects.last(),
-        Some(crate::tui::event::Effect::Quit)
-    ));
+    assert!(matches!(rig.effects.last(), Some(Effect::Quit)));
 }
