@@ -160,7 +160,7 @@ impl Host {
         let reason = self.reason()?;
         let cause = self.state.reason.as_ref()?.rsplit_once(": ");
         let cause =
-            cause.filter(|(_, last)| last.contains("(os error ") || last.contains("timed out"));
+            cause.filter(|(_, last)| last.contains("(os error ") || last.contains("no answer"));
         Some(match cause {
             Some((where_to, what)) if reason.width() > room => {
                 let line = format!("{what}; {where_to}");
