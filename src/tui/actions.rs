@@ -78,9 +78,11 @@ impl App {
             return;
         };
         match (dialog.question, answer) {
-            (Question::Disconnect(host), Answer::Yes) => self
-                .effects
-                .push(Effect::Ask(FeedRequest::Disconnect(host))),
+            (Question::Disconnect(host), Answer::Yes) => {
+                self.outside.give_up(&host, now);
+                self.effects
+                    .push(Effect::Ask(FeedRequest::Disconnect(host)));
+            }
             (Question::Pick(sessions), Answer::Picked(index)) => {
                 if let Some((key, _)) = sessions.into_iter().nth(index) {
                     self.open_stream(key);

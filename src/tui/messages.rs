@@ -112,7 +112,7 @@ impl Messages {
     }
 
     /// All of them, oldest first.
-    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &Message> {
+    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &Message> + DoubleEndedIterator {
         self.log.iter()
     }
 }

@@ -13,6 +13,12 @@ use crate::{base::Shown, session::Session};
 
 /// The prompt with its cursor.
 pub(super) fn prompt_ink(prompt: &Prompt) -> Ink {
+    if prompt.line.is_selected() {
+        let text = Shown::row(prompt.line.text().as_bytes());
+        return Ink::lit(Role::Accent, prompt.sign())
+            .and_on(Role::Text, Ground::MatchNow, text)
+            .and_lit(Role::Accent, "_");
+    }
     Ink::lit(Role::Accent, prompt.sign())
         .and_say(Role::Text, prompt.line.head())
         .and_lit(Role::Accent, "_")
@@ -143,7 +149,10 @@ fn prompt_line(app: &App, canvas: &mut Canvas<'_>, y: u16, prompt: &Prompt) {
         None => Ink::default(),
     };
     let count = live_count(app, prompt);
-    let right = joined(vec![note, count], "  ");
+    // A long message leaves the prompt as much as it needs, at most half of the line.
+    let width = usize::from(canvas.regions.width);
+    let kept = (prompt_ink(prompt).width() + 4).min(width / 2);
+    let right = joined(vec![note, count], "  ").cut(width - kept, canvas.signs.elision);
     let start = canvas.put_right(canvas.regions.width, y, &right);
     let room = usize::from(start).saturating_sub(2);
     let ink = prompt_ink(prompt);
@@ -203,8 +212,9 @@ fn notices(app: &App) -> Vec<Ink> {
         .iter()
         .filter(|host| host.is_down() && !is_hosts)
     {
-        if let Some(reason) = host.reason() {
-            let name = Shown::name(host.state.host.0.as_bytes());
+        let name = Shown::name(host.state.host.0.as_bytes());
+        let room = usize::from(app.size.0).saturating_sub(name.width() + 4);
+        if let Some(reason) = host.reason_within(room) {
             notices.push(
                 Ink::of(Role::Warn, name)
                     .and_lit(Role::Warn, ": ")

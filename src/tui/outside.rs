@@ -31,6 +31,10 @@ pub(super) struct Host {
     pub(super) errors: VecDeque<(Timestamp, Shown)>,
     /// How it ended.
     pub(super) ended: Option<Shown>,
+    /// The user asked to disconnect.
+    is_given_up: bool,
+    /// Its link was up at some time.
+    pub(super) was_up: bool,
 }
 
 impl Host {
@@ -40,6 +44,11 @@ impl Host {
             self.state.link,
             LinkState::Live | LinkState::Backfilling | LinkState::Connecting
         )
+    }
+
+    /// True when the user closed the link; there is no other reason for it then.
+    pub(super) fn is_closed_by_user(&self) -> bool {
+        self.is_given_up && self.state.link == LinkState::Closed
     }
 
     /// Nanoseconds to take off its times, when they are worth it (Z4).
@@ -71,15 +80,23 @@ impl Host {
             LinkState::Live => (Sign::Live, self.live_words(), Role::Live),
             LinkState::Reconnecting { attempt, next } => {
                 let wait = numbers::age(next.nanos_since(now));
+                let what = if self.was_up {
+                    "reconnecting"
+                } else {
+                    "connecting"
+                };
                 (
                     Sign::Reconnect,
-                    format!("reconnecting, try {attempt} in {wait}"),
+                    format!("{what}, try {attempt} in {wait}"),
                     Role::Warn,
                 )
             }
             LinkState::Lost => {
                 let ago = numbers::age(now.nanos_since(self.down_since.unwrap_or(self.since)));
                 (Sign::Unknown, format!("lost {ago}"), Role::Err)
+            }
+            LinkState::Closed if self.is_given_up => {
+                (Sign::Ended, "closed by you".into(), Role::Muted)
             }
             LinkState::Closed => (Sign::Ended, "closed".into(), Role::Muted),
         }
@@ -123,6 +140,9 @@ impl Host {
                     seconds.trim_end_matches(['0']).trim_end_matches('.')
                 )
             }
+            (LinkState::Reconnecting { attempt, .. }, _) if !self.was_up => {
+                format!("connecting, try {attempt}")
+            }
             (LinkState::Reconnecting { next, .. }, _) => {
                 format!("reconnecting in {}", numbers::age(next.nanos_since(now)))
             }
@@ -132,12 +152,27 @@ impl Host {
         (sign.of(signs), words, role)
     }
 
-    /// The last error or reason of a fallback.
+    /// The last error or reason of a fallback; none for a link that the user closed.
     pub(super) fn reason(&self) -> Option<Shown> {
-        self.state
-            .reason
-            .as_ref()
+        let reason = self.state.reason.as_ref();
+        reason
+            .filter(|_| !self.is_closed_by_user())
             .map(|reason| Shown::row(reason.as_bytes()))
+    }
+
+    /// The same for a line of so many cells: where it does not fit, what the system said goes first.
+    pub(super) fn reason_within(&self, room: usize) -> Option<Shown> {
+        let reason = self.reason()?;
+        let cause = self.state.reason.as_ref()?.rsplit_once(": ");
+        let cause =
+            cause.filter(|(_, last)| last.contains("(os error ") || last.contains("no answer"));
+        Some(match cause {
+            Some((where_to, what)) if reason.width() > room => {
+                let line = format!("{what}; {where_to}");
+                Shown::row(line.as_bytes())
+            }
+            _ => reason,
+        })
     }
 
     fn is_local(&self) -> bool {
@@ -238,7 +273,11 @@ impl Outside {
         let host = self.entry(&state.host, now);
         let before = host.state.link.clone();
         let changed = std::mem::discriminant(&before) != std::mem::discriminant(&state.link);
+        if before == LinkState::Closed && state.link != LinkState::Closed {
+            host.is_given_up = false;
+        }
         host.state = state.clone();
+        host.was_up |= matches!(state.link, LinkState::Live | LinkState::Backfilling);
         if changed {
             host.since = now;
         }
@@ -249,8 +288,11 @@ impl Outside {
         }
         if host.is_down()
             && let Some(reason) = host.reason()
-            && host.errors.back().is_none_or(|(_, last)| *last != reason)
         {
+            // An error that comes again is told once, with its newest time.
+            if host.errors.back().is_some_and(|(_, last)| *last == reason) {
+                host.errors.pop_back();
+            }
             if host.errors.len() == ERRORS_KEPT {
                 host.errors.pop_front();
             }
@@ -258,6 +300,11 @@ impl Outside {
         }
         let worth = changed && before != LinkState::Connecting && !host.is_local();
         worth.then(|| host.told(now))
+    }
+
+    /// The user asked to give a host up.
+    pub(super) fn give_up(&mut self, name: &HostName, now: Timestamp) {
+        self.entry(name, now).is_given_up = true;
     }
 
     fn entry(&mut self, name: &HostName, now: Timestamp) -> &mut Host {
@@ -363,6 +410,8 @@ impl Host {
             listed: None,
             errors: VecDeque::new(),
             ended: None,
+            is_given_up: false,
+            was_up: false,
         }
     }
 

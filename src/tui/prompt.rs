@@ -32,6 +32,8 @@ pub(super) enum Edited {
 pub(super) struct LineEditor {
     before: Vec<char>,
     after: Vec<char>,
+    /// All of it is selected: what is typed replaces it, a movement keeps it.
+    is_selected: bool,
 }
 
 impl LineEditor {
@@ -40,6 +42,28 @@ impl LineEditor {
         Self {
             before: text.chars().collect(),
             after: Vec::new(),
+            is_selected: false,
+        }
+    }
+
+    /// A line that the first typed character replaces, as in an address bar.
+    pub(super) fn selected(text: &str) -> Self {
+        Self {
+            is_selected: !text.is_empty(),
+            ..Self::of(text)
+        }
+    }
+
+    /// True while all of the line is selected.
+    pub(super) const fn is_selected(&self) -> bool {
+        self.is_selected
+    }
+
+    /// Text comes: it replaces what is selected.
+    fn replace_selected(&mut self) {
+        if std::mem::take(&mut self.is_selected) {
+            self.before.clear();
+            self.after.clear();
         }
     }
 
@@ -60,6 +84,7 @@ impl LineEditor {
 
     /// Adds pasted text; line breaks become spaces (O3).
     pub(super) fn paste(&mut self, text: &str) {
+        self.replace_selected();
         let flat = text.chars().map(|character| match character {
             '\n' | '\r' | '\t' => ' ',
             other => other,
@@ -71,9 +96,21 @@ impl LineEditor {
     pub(super) fn key(&mut self, key: &str) -> Edited {
         let mut characters = key.chars();
         if let (Some(character), None) = (characters.next(), characters.next()) {
+            self.replace_selected();
             self.before.push(character);
             return Edited::Text;
         }
+        if matches!(
+            key,
+            "space" | "backspace" | "ctrl-h" | "delete" | "ctrl-d" | "ctrl-w" | "alt-backspace"
+        ) && self.is_selected
+        {
+            self.replace_selected();
+            if key != "space" {
+                return Edited::Text;
+            }
+        }
+        self.is_selected = false;
         match key {
             "space" => self.before.push(' '),
             "backspace" | "ctrl-h" => drop(self.before.pop()),
@@ -174,7 +211,7 @@ impl Prompt {
     pub(super) fn open(kind: PromptKind, text: &str) -> Self {
         Self {
             kind,
-            line: LineEditor::of(text),
+            line: LineEditor::selected(text),
             before: text.to_owned(),
             steps: 0,
         }
@@ -217,6 +254,29 @@ mod tests {
         for (keys, head, tail) in cases {
             assert_eq!(typed(keys), (head.to_owned(), tail.to_owned()), "{keys:?}");
         }
+    }
+
+    #[test]
+    fn what_is_typed_replaces_a_selected_line_and_a_movement_keeps_it() {
+        let cases: [(&[&str], &str); 7] = [
+            (&["x", "y"], "xy"),
+            (&["backspace", "x"], "x"),
+            (&["space"], " "),
+            (&["left", "x"], "abxc"),
+            (&["end", "x"], "abcx"),
+            (&["home", "x"], "xabc"),
+            (&["ctrl-w", "x"], "x"),
+        ];
+        for (keys, text) in cases {
+            let mut line = LineEditor::selected("abc");
+            for key in keys {
+                line.key(key);
+            }
+            assert_eq!(line.text(), text, "{keys:?}");
+        }
+        let mut line = LineEditor::selected("abc");
+        line.paste("tool:x");
+        assert_eq!(line.text(), "tool:x");
     }
 
     #[test]

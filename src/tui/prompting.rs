@@ -119,7 +119,10 @@ impl App {
     }
 
     fn prompt_enter(&mut self) {
-        if matches!(self.prompt_note, Some((true, _))) {
+        let is_command = |prompt: &Prompt| prompt.kind == PromptKind::Command;
+        if matches!(self.prompt_note, Some((true, _)))
+            && !self.prompt.as_ref().is_some_and(is_command)
+        {
             return;
         }
         let Some(prompt) = self.prompt.take() else {
@@ -131,8 +134,10 @@ impl App {
             history.keep(&text);
         }
         if prompt.kind == PromptKind::Command && !self.command(&text) {
-            // What was not understood stays there to be mended (O1).
+            // What was not understood stays there to be mended (O1), with the reason beside it.
             self.prompt = Some(Prompt::open(PromptKind::Command, &text));
+            let why = self.messages.all().next_back();
+            self.prompt_note = why.map(|message| (true, message.text.plain()));
         }
     }
 

@@ -51,8 +51,11 @@ pub(super) fn detail(app: &App, canvas: &mut Canvas<'_>, host: &Host, y: u16) {
             lines.push((word, head.and(Role::Text, part)));
         }
     }
-    if let Some(mode) = mode_words(host) {
-        lines.push(("mode", mode));
+    let room = usize::from(canvas.regions.width).saturating_sub(LABEL);
+    let mode = mode_words(host).map(|words| wrapped(&words, room.max(1)));
+    for (row, part) in mode.into_iter().flatten().enumerate() {
+        let word = if row == 0 { "mode" } else { "" };
+        lines.push((word, Ink::of(Role::Text, part)));
     }
     if let Some(progress) = &host.progress
         && progress.sessions_done < progress.sessions_total
@@ -71,7 +74,13 @@ pub(super) fn detail(app: &App, canvas: &mut Canvas<'_>, host: &Host, y: u16) {
     if let Some(words) = clock(host).filter(|_| is_apart) {
         lines.push(("clock", Ink::say(Role::Text, words)));
     }
-    if let Some(ended) = &host.ended {
+    // How a closed link came to its end stands in the first line.
+    if let Some(ended) = host
+        .ended
+        .as_ref()
+        .filter(|_| host.state.link != LinkState::Closed || host.state.reason.is_some())
+        .filter(|_| !host.is_closed_by_user())
+    {
         lines.push(("ended", Ink::of(Role::Text, ended.clone())));
     }
     for (offset, (word, ink)) in (1..DETAIL).zip(lines) {
@@ -86,6 +95,12 @@ fn link_words(app: &App, host: &Host) -> Ink {
     let ago =
         |host: &Host| numbers::age(app.now.nanos_since(host.down_since.unwrap_or(host.since)));
     let words = match &host.state.link {
+        LinkState::Reconnecting { attempt, next } if !host.was_up => {
+            format!(
+                "not connected yet, try {attempt} in {}, r tries now",
+                numbers::age(next.nanos_since(app.now))
+            )
+        }
         LinkState::Reconnecting { attempt, next } => {
             format!(
                 "lost {} ago, try {attempt} in {}, r tries now",
@@ -95,6 +110,9 @@ fn link_words(app: &App, host: &Host) -> Ink {
         }
         LinkState::Lost => format!("lost {} ago, r tries now", ago(host)),
         LinkState::LoginNeeded => "login needed, r asks".to_owned(),
+        LinkState::Closed if host.is_closed_by_user() => {
+            "closed by you, r connects again".to_owned()
+        }
         LinkState::Closed => "closed, r connects again".to_owned(),
         LinkState::Live => {
             let since = numbers::short_time(host.since, &app.settings.zone);
@@ -118,7 +136,7 @@ fn shown_words(app: &App, host: &Host) -> Ink {
         numbers::plural(sessions, "session", "sessions"),
         numbers::plural(frames, "frame", "frames")
     );
-    if host.is_down() {
+    if host.is_down() && host.was_up {
         let last = app
             .all_sessions()
             .into_iter()
@@ -136,16 +154,16 @@ fn shown_words(app: &App, host: &Host) -> Ink {
     Ink::say(Role::Text, words)
 }
 
-fn mode_words(host: &Host) -> Option<Ink> {
+fn mode_words(host: &Host) -> Option<Shown> {
     let words = match host.state.mode? {
         Mode::Socket => "live socket".to_owned(),
         Mode::Log { every } => format!("live log, looked at every {} ms", every.as_millis()),
         Mode::History => "history, no live frames".to_owned(),
     };
     let was = if host.is_down() { "was " } else { "" };
-    let ink = Ink::say(Role::Text, format!("{was}{words}"));
+    let words = Shown::row(format!("{was}{words}").as_bytes());
     Some(match host.reason() {
-        Some(reason) if !host.is_down() => ink.and_lit(Role::Muted, ": ").and(Role::Muted, reason),
-        _ => ink,
+        Some(reason) if !host.is_down() => words.and(&Shown::literal(": ")).and(&reason),
+        _ => words,
     })
 }

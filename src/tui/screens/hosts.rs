@@ -266,7 +266,7 @@ fn cell_ink(app: &App, host: &Host, cell: Cell, column: Column) -> Ink {
         // What made a standing link take a slower way is told below the table.
         Cell::Error if !host.is_down() => Ink::default(),
         Cell::Error => host
-            .reason()
+            .reason_within(usize::from(column.width))
             .map_or_else(Ink::default, |reason| Ink::of(Role::Text, reason)),
     }
 }

@@ -98,3 +98,39 @@ fn what_is_wrong_with_a_filter_is_told_at_every_height() {
         rig.line_with("unknown status \"eror\" (col 8)");
     }
 }
+
+#[test]
+fn a_filter_that_is_typed_replaces_the_one_in_force() {
+    let mut rig = Rig::new(80, 24);
+    rig.feed(samples::local());
+    rig.type_text(":filesystem-482");
+    rig.keys("enter");
+    rig.type_text("/status:err");
+    rig.keys("enter");
+    rig.type_text("/tool:forecast");
+    rig.line_with(" /tool:forecast_");
+    rig.keys("esc");
+    rig.line_with(" /status:err  esc clears");
+    // A movement keeps it.
+    rig.keys("/ end");
+    rig.type_text(" x");
+    rig.line_with(" /status:err x_");
+    rig.keys("esc");
+    rig.keys("/ enter");
+    rig.line_with(" /status:err  esc clears");
+}
+
+#[test]
+fn a_failed_command_says_why_beside_the_prompt_and_typing_replaces_it() {
+    let mut rig = Rig::new(80, 24);
+    rig.feed(samples::local());
+    rig.type_text(":nothing-of-that-name");
+    rig.keys("enter");
+    let line = rig.lines()[1].clone();
+    assert!(line.starts_with(" :nothing-of-that-name_"), "{line}");
+    assert!(line.contains("no command or session"), "{line}");
+    rig.type_text("q");
+    rig.line_with(" :q_");
+    rig.keys("enter");
+    assert!(matches!(rig.effects.last(), Some(Effect::Quit)));
+}

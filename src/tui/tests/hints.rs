@@ -174,7 +174,7 @@ fn hints_keep_their_places_while_figures_grow() {
     rig.feed([host("local", LinkState::Live, None)]);
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let log = Log::new("a-1-000000000001", "a").client(0, ping);
-    rig.feed(log.news(crate::record::Liveness::Recording, true).events);
+    rig.feed(log.news(Liveness::Recording, true).events);
     rig.keys("enter");
     let (footer, notice) = hints(&mut rig);
     assert_eq!(footer, "/ filter");
@@ -331,4 +331,90 @@ fn the_inspector_says_how_to_leave_and_where_help_is() {
             "{footer}"
         );
     }
+}
+
+const REFUSED: &str = "no connection to `build01.lan` port 2222 after 10 s: 10.0.0.7 port 2222: Connection refused (os error 111)";
+
+#[test]
+fn a_host_that_the_user_closed_gives_no_other_reason() {
+    let mode = "another remote viewer has hub.sock";
+    let mut rig = Rig::new(80, 24);
+    rig.feed([
+        host("local", LinkState::Live, None),
+        host("build01", LinkState::Live, Some(mode)),
+    ]);
+    for (id, label, liveness, end) in [
+        ("done-1-000000000001", "done", Liveness::Ended, true),
+        ("open-2-000000000002", "open", Liveness::Recording, false),
+    ] {
+        let mut log =
+            Log::on("build01", id, label).client(0, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        if end {
+            log = log.push(
+                "meta",
+                r#""raw":{"event":"end","exit_code":0,"closed_by":"client"}"#,
+                9,
+            );
+        }
+        rig.feed(log.news(liveness, true).events);
+    }
+    rig.keys("o j x");
+    rig.wait(1_000);
+    rig.keys("y");
+    rig.feed([host("build01", LinkState::Closed, Some(mode))]);
+    rig.line_with("closed by you, r connects again");
+    rig.line_with(" build01        closed by you");
+    let text = rig.text();
+    assert!(!text.contains(mode), "{text}");
+    rig.keys("o");
+    let text = rig.text();
+    assert!(!text.contains(mode), "{text}");
+    let row = |rig: &mut Rig, name: &str| rig.line_with(&format!(" {name} ")).chars().nth(1);
+    assert_eq!(row(&mut rig, "done"), Some('o'), "its end was read");
+    assert_eq!(row(&mut rig, "open"), Some('?'));
+    // Connected again, and lost: the reason counts again.
+    rig.feed([
+        host("build01", LinkState::Live, None),
+        host("build01", LinkState::Lost, Some(REFUSED)),
+    ]);
+    let banner = rig.lines()[1].clone();
+    assert!(
+        banner.starts_with(" build01: Connection refused (os error 111); no connection"),
+        "{banner}"
+    );
+    rig.keys("o");
+    rig.line_with(" Connection refuse");
+}
+
+#[test]
+fn a_host_that_never_connected_is_not_reconnecting() {
+    let mut rig = Rig::new(80, 24);
+    let link = |attempt| LinkState::Reconnecting {
+        attempt,
+        next: crate::tui::tests::rig::at(20_000),
+    };
+    rig.feed([host("local", LinkState::Live, None)]);
+    rig.feed([host("build01", link(2), Some(REFUSED))]);
+    rig.wait(3_000);
+    rig.feed([host("build01", link(3), Some(REFUSED))]);
+    rig.keys("o j");
+    rig.line_with(" build01        connecting, try 3");
+    rig.line_with("not connected yet, try 3 in 4s, r tries now");
+    rig.line_with("errors    14:07:16  no connection");
+    assert!(!rig.text().contains("as last known"), "{}", rig.text());
+}
+
+#[test]
+fn the_mode_of_a_host_is_told_in_full() {
+    let mut rig = Rig::new(80, 24);
+    rig.feed([host("local", LinkState::Live, None)]);
+    rig.feed([host(
+        "build01",
+        LinkState::Live,
+        Some(
+            "the server refuses to forward its sockets, so that the logs are looked at: to the end",
+        ),
+    )]);
+    rig.keys("o j");
+    rig.line_with("to the end");
 }

@@ -103,7 +103,7 @@ impl Released {
                 seq,
                 outcome: BodyOutcome::Unavailable(reason.into()),
             },
-            None => self.body(key, seq, &says),
+            None => self.body(key, seq, says),
         };
         self.rig.feed([event]);
         self.collect(says);
