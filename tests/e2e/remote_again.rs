@@ -208,11 +208,13 @@ fn the_viewer_disconnects_a_host_and_connects_it_again() {
         wait_for("the disconnected host", || {
             terminal.keys("y");
             let screen = terminal.screen();
-            screen.contains("closed, r connects again").then_some(())
+            screen
+                .contains("closed by you, r connects again")
+                .then_some(())
         });
         terminal.keys("r");
         terminal.wait_screen("the host live again", |screen| {
-            screen.contains("live socket") && !screen.contains("closed, r")
+            screen.contains("live socket") && !screen.contains("closed by you")
         });
     }
     terminal.keys(":q\r");
