@@ -128,6 +128,12 @@ async fn ask_attributes(sftp: &Sftp, sessions: &str, sorter: &mut Sorter) -> Res
     }
 }
 
+/// What is said of names that stand for no log (remote.md 10).
+pub(super) fn skipped_names(count: usize) -> String {
+    let names = if count == 1 { "name" } else { "names" };
+    format!("{count} {names} skipped")
+}
+
 /// Sorts names into logs, skipped ones, and those whose kind must still be asked for.
 #[derive(Debug, Default)]
 struct Sorter {

@@ -15,7 +15,7 @@ use super::{
     far_error::{FarError, SftpError},
     host::{Host, Run},
     link::{Connected, connect},
-    listing::{FarListing, list},
+    listing::{FarListing, list, skipped_names},
     memory::LinkMemory,
     names::stem,
     options::{RemoteOptions, Target, host_names},
@@ -308,6 +308,9 @@ async fn list_one<P: Prompter + 'static>(
     let listing = far.list().await;
     far.close().await;
     let listing = listing?;
+    if listing.skipped > 0 {
+        prompter.tell(&name.0, &skipped_names(listing.skipped));
+    }
     let wanted = |session: &str| {
         options.sessions.is_empty()
             || options

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{host::End, watch::Watch};
+use super::{host::End, listing::skipped_names, watch::Watch};
 use crate::{
     base::{ByteCount, Timestamp},
     feed::{FeedEvent, LinkState, Listing, Progress, Severity},
@@ -94,6 +94,11 @@ impl Watch<'_> {
             .extend(news.into_iter().map(FeedEvent::Session));
         let totals = self.host.intake.logs.totals();
         if totals != self.listing_told {
+            let skipped = totals.2;
+            if skipped > 0 && skipped != self.listing_told.2 {
+                let words = skipped_names(skipped);
+                self.host.teller.notice(Severity::Info, words);
+            }
             self.listing_told = totals;
             let (total, chosen, skipped) = totals;
             let listing = Listing {

@@ -737,6 +737,8 @@ fn hostile_names_are_counted_and_never_opened() {
         _ => None,
     });
     assert_eq!(listing, Some((1, 1, 11)));
+    let said = |event: &FeedEvent| matches!(event, FeedEvent::Notice { text, .. } if text == "11 names skipped");
+    assert_eq!(told.iter().filter(|event| said(event)).count(), 1);
     assert_eq!(frames(&told, "good-1-00000000000a"), [1, 2, 3, 4, 5]);
     let strange: Vec<_> = told
         .iter()
