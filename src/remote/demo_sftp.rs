@@ -58,6 +58,20 @@ impl DemoSftp {
         Ok(Handle { id, handle })
     }
 
+    /// An open file, at this offset.
+    async fn file_at(
+        &mut self,
+        handle: &str,
+        offset: u64,
+    ) -> Result<&mut tokio::fs::File, StatusCode> {
+        let Some(OpenFile::File(file)) = self.open.get_mut(handle) else {
+            return Err(StatusCode::Failure);
+        };
+        let sought = file.seek(io::SeekFrom::Start(offset)).await;
+        sought.map_err(|error| code(&error))?;
+        Ok(file)
+    }
+
     fn path(&self, path: &str) -> Result<PathBuf, StatusCode> {
         below(&self.root, path).ok_or(StatusCode::PermissionDenied)
     }
@@ -226,13 +240,8 @@ impl Handler for DemoSftp {
         offset: u64,
         length: u32,
     ) -> Result<Data, StatusCode> {
-        let Some(OpenFile::File(file)) = self.open.get_mut(&handle) else {
-            return Err(StatusCode::Failure);
-        };
         let failed = |error: io::Error| code(&error);
-        file.seek(io::SeekFrom::Start(offset))
-            .await
-            .map_err(failed)?;
+        let file = self.file_at(&handle, offset).await?;
         let mut data = Vec::new();
         let most = u64::from(length.min(LONGEST_READ));
         file.take(most)
@@ -252,13 +261,8 @@ impl Handler for DemoSftp {
         offset: u64,
         data: Vec<u8>,
     ) -> Result<Status, StatusCode> {
-        let Some(OpenFile::File(file)) = self.open.get_mut(&handle) else {
-            return Err(StatusCode::Failure);
-        };
         let failed = |error: io::Error| code(&error);
-        file.seek(io::SeekFrom::Start(offset))
-            .await
-            .map_err(failed)?;
+        let file = self.file_at(&handle, offset).await?;
         file.write_all(&data).await.map_err(failed)?;
         file.flush().await.map_err(failed)?;
         Ok(done(id))

@@ -235,7 +235,7 @@ impl Host {
     }
 
     /// A request that cannot be met without a link.
-    fn without_link(&mut self, request: FeedRequest) {
+    pub(super) fn without_link(&mut self, request: FeedRequest) {
         match request {
             FeedRequest::ReadBody { key, seq, .. } => {
                 let outcome = BodyOutcome::Unavailable("not connected".to_owned());

@@ -23,7 +23,7 @@ use super::{
     sleep::Vigil,
     watch_progress::Speed,
 };
-use crate::feed::{BodyOutcome, FeedEvent, FeedRequest, LinkState, Mode, Severity};
+use crate::feed::{FeedRequest, LinkState, Mode, Severity};
 
 /// Live events that are taken in one turn.
 const LIVE_AT_ONCE: usize = 4_096;
@@ -357,8 +357,8 @@ impl<'h> Watch<'h> {
                     let body = jobs::body(sftp, key, seq, place, self.reports.clone());
                     self.jobs.spawn(body);
                 } else {
-                    let outcome = BodyOutcome::Unavailable("not connected".to_owned());
-                    self.host.teller.push(FeedEvent::Body { key, seq, outcome });
+                    let request = FeedRequest::ReadBody { key, seq, place };
+                    self.host.without_link(request);
                 }
             }
             FeedRequest::Recall(wanted) => {
@@ -366,8 +366,7 @@ impl<'h> Watch<'h> {
                     let recall = jobs::recall(Arc::clone(sftp), wanted, self.reports.clone());
                     self.jobs.spawn(recall);
                 } else {
-                    let failed = wanted.failed("not connected".to_owned());
-                    self.host.teller.push(failed);
+                    self.host.without_link(FeedRequest::Recall(wanted));
                 }
             }
             FeedRequest::Reconnect(_) => {
