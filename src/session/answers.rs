@@ -154,7 +154,7 @@ impl Machine {
             return Outcome::Final(Answer::Error(error.unwrap_or_default()));
         };
         let entry = self.hops.get(hop);
-        let legacy = entry.is_some_and(|hop| hop.declared_legacy);
+        let legacy = entry.is_some_and(|hop| hop.declared == Some(false));
         if read.result_type.as_deref() == Some("input_required") && !legacy {
             return Outcome::Interim(read);
         }

@@ -42,6 +42,21 @@ pub enum CallState {
     Superseded,
 }
 
+/// What made a refusal good (session-model.md 8.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolved {
+    /// The client came back with authorization.
+    Auth,
+    /// A client that knows both eras greeted an old server.
+    Era,
+    /// The client went on with a version that the server supports.
+    Version,
+    /// An expired session was begun anew.
+    Session,
+    /// The user was asked elsewhere and the client came back.
+    Elicitation,
+}
+
 /// The status word that a viewer shows (session-model.md 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DisplayStatus {
@@ -116,7 +131,7 @@ pub struct Call {
     /// The answer may lie in a frame that was not recorded.
     pub uncertain: bool,
     /// A refusal that is part of a normal flow and was overcome.
-    pub resolved: bool,
+    pub resolved: Option<Resolved>,
     /// Parked, but no longer looked at when retries come (session-model.md 11.6).
     pub retired: bool,
     /// Only a part of the request was recorded.
@@ -146,6 +161,12 @@ pub struct Call {
     pub progress_count: u32,
     /// JSON-RPC error code of the answer, if an integer.
     pub error_code: Option<i64>,
+    /// When it was cancelled.
+    pub cancelled_at: Option<Timestamp>,
+    /// The recorder could not reach the server: it certainly never ran.
+    pub undelivered: bool,
+    /// Its task (untrusted).
+    pub task_id: Option<Arc<str>>,
     /// Reason of the cancellation, clipped to 1 KiB (untrusted).
     pub cancel_reason: Option<Box<str>>,
     /// Status word of its task (untrusted).
@@ -177,7 +198,7 @@ impl Call {
     pub fn status(&self) -> DisplayStatus {
         use CallState::{Cancelled, Completed, Failed, Pending, Streaming, Superseded};
         match self.state {
-            _ if self.resolved => DisplayStatus::Resolved,
+            _ if self.resolved.is_some() => DisplayStatus::Resolved,
             Streaming => DisplayStatus::Streaming,
             Pending(WaitingOn::Client) => DisplayStatus::Input,
             Pending(_) if self.uncertain => DisplayStatus::PendingUncertain,
@@ -223,7 +244,7 @@ impl Call {
             self.state,
             CallState::Pending(WaitingOn::Responder | WaitingOn::Task)
         ) && !self.uncertain
-            && !self.resolved
+            && self.resolved.is_none()
             && !self.method.starts_with("notifications/")
     }
 
@@ -241,7 +262,7 @@ impl Call {
             late_result: false,
             lost: false,
             uncertain: false,
-            resolved: false,
+            resolved: None,
             retired: false,
             request_truncated: false,
             result_truncated: false,
@@ -256,6 +277,9 @@ impl Call {
             linked: Vec::new(),
             progress_count: 0,
             error_code: None,
+            cancelled_at: None,
+            undelivered: false,
+            task_id: None,
             cancel_reason: None,
             task_status: None,
             result_bytes: 0,
@@ -341,6 +365,6 @@ mod tests {
     #[test]
     fn a_call_stays_small() {
         // Those that are open or special are held like this, the others as `Settled`.
-        assert!(size_of::<Call>() <= 384, "{}", size_of::<Call>());
+        assert!(size_of::<Call>() <= 448, "{}", size_of::<Call>());
     }
 }

@@ -17,6 +17,8 @@ pub struct Counters {
     pub stderr_lines: u64,
     /// Frames that are errored, each once.
     pub errors: u64,
+    /// Frames with at least one warning.
+    pub warnings: u64,
     /// Open calls that do not stream.
     pub pending: u64,
     /// Of these: parked at the requester.

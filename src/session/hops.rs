@@ -6,6 +6,7 @@ use std::{collections::VecDeque, sync::Arc};
 use smallvec::SmallVec;
 
 use super::{call::CallId, hash::Map, hop_index::HopIndex, key::Key};
+use crate::record::Seq;
 
 /// Hops that no longer wait and are remembered (session-model.md 22.3).
 const MAX_DONE: usize = 65_536;
@@ -94,8 +95,13 @@ pub(super) struct HopEntry {
     pub(super) token: Option<Key>,
     /// Hash of the parameters that a retry repeats.
     pub(super) base: Option<u64>,
-    /// The request declared a revision before 2026-07-28.
-    pub(super) declared_legacy: bool,
+    /// Number of the request frame.
+    pub(super) seq: Seq,
+    /// The request declared a revision of 2026-07-28 or later (true), an earlier one (false), or
+    /// none that says anything.
+    pub(super) declared: Option<bool>,
+    /// The same of what it declared, else of what was negotiated (session-model.md 14.1).
+    pub(super) effective: Option<bool>,
     /// The request asked for a task, or its parameters are unknown.
     pub(super) wants_task: bool,
     pub(super) task_id: Option<Arc<str>>,
@@ -372,7 +378,9 @@ mod tests {
             waiting: true,
             token: None,
             base: None,
-            declared_legacy: false,
+            seq: Seq(1),
+            declared: None,
+            effective: None,
             wants_task: false,
             task_id: None,
         };

@@ -15,6 +15,7 @@ use super::{
     call::{Call, CallId},
     counters::Counters,
     early::Early,
+    extra::Extra,
     fact::Fact,
     hash::{Map, Set},
     head::Head,
@@ -65,6 +66,8 @@ pub(super) enum Answer {
 #[derive(Debug, Default)]
 pub(super) struct Machine {
     pub(super) rows: Rows,
+    /// What only some rows have; it goes when they go.
+    pub(super) extras: Map<RowId, Extra>,
     pub(super) atoms: Atoms,
     pub(super) head: Head,
     pub(super) peers: Peers,
@@ -190,6 +193,7 @@ impl Machine {
 
     /// A row was dropped: what was settled with it goes too.
     pub(super) fn row_dropped(&mut self, row: RowId, call: Option<CallId>) {
+        self.extras.remove(&row);
         let Some(id) = call else {
             return;
         };

@@ -13,6 +13,7 @@ mod canonical;
 mod classify;
 mod counters;
 mod early;
+mod extra;
 mod fact;
 mod filter;
 mod filter_match;
@@ -34,6 +35,7 @@ mod peers;
 mod probes;
 mod reading;
 mod refusals;
+mod remark;
 mod requests;
 mod row;
 mod row_store;
@@ -47,11 +49,13 @@ mod settled;
 mod stats;
 mod stored;
 
-pub use call::{Call, CallId, CallState, DisplayStatus, Hop, WaitingOn};
+pub use call::{Call, CallId, CallState, DisplayStatus, Hop, Resolved, WaitingOn};
 pub use counters::Counters;
+pub use extra::{Extra, StateIssue};
 pub use fact::Fact;
 pub use filter::{Filter, FilterError, FilterScope};
 pub use model::{Limits, Model};
+pub use remark::{Code, Level, Remark};
 pub use row::{Body, Kind, Row, RowFlags, RowId};
 pub use session::{Client, Health, Implementation, Session, Source};
 pub use stats::{Durations, ToolStats};
@@ -63,4 +67,4 @@ mod property_tests;
 #[cfg(test)]
 mod sample_tests;
 #[cfg(test)]
-mod script_tests;
+mod table_tests;

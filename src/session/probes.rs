@@ -2,7 +2,7 @@
 //! `server/discover` first, is refused, and greets it the old way (session-model.md 8.4, `era`).
 
 use super::{
-    call::{Call, CallId, CallState},
+    call::{Call, CallId, CallState, Resolved},
     fact::Fact,
     hops::ClientKey,
     machine::{At, Machine},
@@ -54,7 +54,7 @@ impl Machine {
             && method != "initialize"
         {
             self.change(call, facts, |call| {
-                (call.resolved, call.errored) = (false, true);
+                (call.resolved, call.errored) = (None, true);
             });
             self.mark_errored(row);
         }
@@ -69,12 +69,12 @@ impl Machine {
             .is_some_and(|code| MODERN_ERRORS.contains(&code));
         let refused = call.state == CallState::Failed && call.errored && !modern;
         let silent = call.is_open();
-        if !(refused || silent) || call.resolved {
+        if !(refused || silent) || call.resolved.is_some() {
             return;
         }
         let row = refused.then(|| refusal_of(&call)).flatten();
         self.change(id, facts, |call| {
-            (call.resolved, call.errored) = (true, false);
+            (call.resolved, call.errored) = (Some(Resolved::Era), false);
         });
         self.peers.was_probe(id);
         if let Some(row) = row {

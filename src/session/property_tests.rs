@@ -5,7 +5,7 @@ use std::{fmt::Write as _, sync::Arc};
 use proptest::prelude::*;
 
 use super::{
-    script_tests::{check_sums, fold},
+    table_tests::{check_sums, fold},
     *,
 };
 use crate::record::{Encoder, Envelope, HostName, LineReader, ReadEvent, SessionKey, script};

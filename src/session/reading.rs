@@ -64,6 +64,49 @@ pub(super) struct Params<'a> {
     pub(super) answers: Known<u64>,
     /// Hash of everything but `_meta`, `requestState` and `inputResponses`; `None` when unknown.
     pub(super) base: Option<u64>,
+    /// Members that single steps read further, exact bytes.
+    pub(super) raw: RawParams<'a>,
+}
+
+/// Exact bytes of members of parameters.
+#[derive(Debug, Default)]
+pub(super) struct RawParams<'a> {
+    /// `name`.
+    pub(super) name: Option<&'a [u8]>,
+    /// `uri`.
+    pub(super) uri: Option<&'a [u8]>,
+    /// `arguments`.
+    pub(super) arguments: Option<&'a [u8]>,
+    /// `cursor`.
+    pub(super) cursor: Option<&'a [u8]>,
+    /// `inputResponses`.
+    pub(super) input_responses: Option<&'a [u8]>,
+    /// `inputRequests` of a task notification.
+    pub(super) input_requests: Option<&'a [u8]>,
+    /// `error` of a task notification.
+    pub(super) error: Option<&'a [u8]>,
+    /// `progress`.
+    pub(super) progress: Option<&'a [u8]>,
+    /// `total`.
+    pub(super) total: Option<&'a [u8]>,
+    /// `message`.
+    pub(super) message: Option<&'a [u8]>,
+    /// `notifications`: the filter of a subscription.
+    pub(super) notifications: Option<&'a [u8]>,
+    /// `protocolVersion` that `initialize` proposes.
+    pub(super) protocol_version: Option<&'a [u8]>,
+    /// `capabilities`, of `initialize`.
+    pub(super) capabilities: Option<&'a [u8]>,
+    /// `clientInfo`, of `_meta` or of `initialize`.
+    pub(super) client_info: Option<&'a [u8]>,
+    /// `_meta["io.modelcontextprotocol/clientCapabilities"]`.
+    pub(super) meta_capabilities: Option<&'a [u8]>,
+    /// `_meta["io.modelcontextprotocol/subscriptionId"]`.
+    pub(super) subscription: Option<&'a [u8]>,
+    /// `_meta["io.modelcontextprotocol/related-task"]`.
+    pub(super) related_task: Option<&'a [u8]>,
+    /// `elicitationId`.
+    pub(super) elicitation_id: Option<&'a [u8]>,
 }
 
 /// What is kept of a result.
@@ -91,6 +134,41 @@ pub(super) struct ResultFacts<'a> {
     pub(super) has_content: bool,
     /// `result` inside the result of `tasks/get`.
     pub(super) inner_result: Option<&'a [u8]>,
+    /// Members that single steps read further, exact bytes.
+    pub(super) raw: RawResult<'a>,
+}
+
+/// Exact bytes of members of a result.
+#[derive(Debug, Default)]
+pub(super) struct RawResult<'a> {
+    /// `tools`, `prompts`, `resources` or `resourceTemplates`.
+    pub(super) listed: Option<&'a [u8]>,
+    /// `nextCursor`.
+    pub(super) next_cursor: Option<&'a [u8]>,
+    /// `ttlMs`.
+    pub(super) ttl: Option<&'a [u8]>,
+    /// `cacheScope`.
+    pub(super) cache_scope: Option<&'a [u8]>,
+    /// `resultType`.
+    pub(super) result_type: Option<&'a [u8]>,
+    /// `inputRequests`.
+    pub(super) input_requests: Option<&'a [u8]>,
+    /// `capabilities`.
+    pub(super) capabilities: Option<&'a [u8]>,
+    /// `instructions`.
+    pub(super) instructions: Option<&'a [u8]>,
+    /// `supportedVersions`.
+    pub(super) supported: Option<&'a [u8]>,
+    /// `serverInfo`, of `_meta` first.
+    pub(super) server_info: Option<&'a [u8]>,
+    /// `tasks` of a listing.
+    pub(super) tasks: Option<&'a [u8]>,
+    /// `error` inside the result of `tasks/get`.
+    pub(super) error: Option<&'a [u8]>,
+    /// `action` of an answer to `elicitation/create`.
+    pub(super) action: Option<&'a [u8]>,
+    /// `_meta["io.modelcontextprotocol/related-task"]`.
+    pub(super) related_task: Option<&'a [u8]>,
 }
 
 /// What is kept of an error.
@@ -158,12 +236,33 @@ impl<'a> Params<'a> {
                 }
                 b"inputResponses" => {
                     found.answers = key_set(value, redacted);
+                    found.raw.input_responses = Some(value);
                     plain = false;
                 }
-                b"name" => found.operation = json::string(value),
-                b"uri" => uri = json::string(value),
+                b"name" => {
+                    found.operation = json::string(value);
+                    found.raw.name = Some(value);
+                }
+                b"uri" => {
+                    uri = json::string(value);
+                    found.raw.uri = Some(value);
+                }
+                b"arguments" => found.raw.arguments = Some(value),
+                b"cursor" => found.raw.cursor = Some(value),
+                b"inputRequests" => found.raw.input_requests = Some(value),
+                b"error" => found.raw.error = Some(value),
+                b"progress" => found.raw.progress = Some(value),
+                b"total" => found.raw.total = Some(value),
+                b"message" => found.raw.message = Some(value),
+                b"notifications" => found.raw.notifications = Some(value),
+                b"protocolVersion" => found.raw.protocol_version = Some(value),
+                b"capabilities" => found.raw.capabilities = Some(value),
+                b"elicitationId" => found.raw.elicitation_id = Some(value),
                 b"progressToken" => found.progress_token = token_of(value, redacted),
-                b"clientInfo" => found.client = who(value, redacted),
+                b"clientInfo" => {
+                    found.client = who(value, redacted);
+                    found.raw.client_info = Some(value);
+                }
                 b"requestId" => found.request_id = key_of(value, redacted),
                 b"reason" => found.reason = json::string(value),
                 b"taskId" => found.task_id = text_of(value, redacted),
@@ -185,7 +284,15 @@ impl<'a> Params<'a> {
         each(meta, |name, value| match name {
             b"progressToken" => self.token = token_of(value, redacted),
             b"io.modelcontextprotocol/protocolVersion" => self.declared = text_of(value, redacted),
-            b"io.modelcontextprotocol/clientInfo" => self.client = who(value, redacted),
+            b"io.modelcontextprotocol/clientInfo" => {
+                self.client = who(value, redacted);
+                self.raw.client_info = Some(value);
+            }
+            b"io.modelcontextprotocol/clientCapabilities" => {
+                self.raw.meta_capabilities = Some(value);
+            }
+            b"io.modelcontextprotocol/subscriptionId" => self.raw.subscription = Some(value),
+            b"io.modelcontextprotocol/related-task" => self.raw.related_task = Some(value),
             _ => {}
         });
     }
@@ -203,12 +310,22 @@ impl<'a> ResultFacts<'a> {
         let (mut task_id, mut status, mut nested) = (None, None, None);
         each(result, |name, value| match name {
             b"isError" => found.is_error = value == b"true",
-            b"resultType" => found.result_type = json::string(value),
+            b"resultType" => {
+                found.result_type = json::string(value);
+                found.raw.result_type = Some(value);
+            }
             b"requestState" => found.state = state_of(value, redacted),
-            b"inputRequests" => found.asks = key_set(value, redacted),
+            b"inputRequests" => {
+                found.asks = key_set(value, redacted);
+                found.raw.input_requests = Some(value);
+            }
             b"protocolVersion" => found.version = text_of(value, redacted),
-            b"serverInfo" if !found.server_in_meta => found.server = who(value, redacted),
+            b"serverInfo" if !found.server_in_meta => {
+                found.server = who(value, redacted);
+                found.raw.server_info = Some(value);
+            }
             b"supportedVersions" => {
+                found.raw.supported = Some(value);
                 found.supported = json::elements(value)
                     .next()
                     .and_then(|first| text_of(first, redacted));
@@ -218,11 +335,25 @@ impl<'a> ResultFacts<'a> {
             b"task" => nested = Some(value),
             b"content" => found.has_content = true,
             b"result" => found.inner_result = Some(value),
-            b"_meta" => each(value, |name, value| {
-                if name == b"io.modelcontextprotocol/serverInfo" {
+            b"tools" | b"prompts" | b"resources" | b"resourceTemplates" => {
+                found.raw.listed = Some(value);
+            }
+            b"nextCursor" => found.raw.next_cursor = Some(value),
+            b"ttlMs" => found.raw.ttl = Some(value),
+            b"cacheScope" => found.raw.cache_scope = Some(value),
+            b"capabilities" => found.raw.capabilities = Some(value),
+            b"instructions" => found.raw.instructions = Some(value),
+            b"tasks" => found.raw.tasks = Some(value),
+            b"error" => found.raw.error = Some(value),
+            b"action" => found.raw.action = Some(value),
+            b"_meta" => each(value, |name, value| match name {
+                b"io.modelcontextprotocol/serverInfo" => {
                     found.server_in_meta = true;
                     found.server = who(value, redacted).or(found.server.take());
+                    found.raw.server_info = Some(value);
                 }
+                b"io.modelcontextprotocol/related-task" => found.raw.related_task = Some(value),
+                _ => {}
             }),
             _ => {}
         });

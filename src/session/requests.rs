@@ -51,10 +51,12 @@ impl Machine {
             self.reuse(&at, key.as_ref(), facts);
             self.open_call(&at, method, parts, &params, facts)
         };
-        self.add_hop(&at, call, key.clone(), parts, &params, declared, facts);
+        let effective = self.peers.effective(at.client, declared);
+        let revisions = (declared, effective.as_deref());
+        self.add_hop(&at, call, key.clone(), parts, &params, revisions, facts);
         if at.side == Side::Client
             && !initializes
-            && let Some(version) = self.peers.effective(at.client, declared)
+            && let Some(version) = effective
         {
             self.peers.made_under(call, version);
         }
@@ -162,7 +164,7 @@ impl Machine {
         key: Option<Key>,
         parts: &Parts<'_>,
         params: &Params<'_>,
-        declared: Option<&str>,
+        (declared, effective): (Option<&str>, Option<&str>),
         facts: &mut Vec<Fact>,
     ) {
         let json_id = parts.id.map(String::from_utf8_lossy).unwrap_or_default();
@@ -191,7 +193,9 @@ impl Machine {
             waiting: true,
             token: params.token.clone(),
             base: params.base.filter(|_| !at.truncated),
-            declared_legacy: declared.and_then(peers::is_modern) == Some(false),
+            seq: at.row.seq,
+            declared: declared.and_then(peers::is_modern),
+            effective: effective.and_then(peers::is_modern),
             wants_task: params.wants_task || at.truncated,
             task_id: params.task_id.as_deref().map(Arc::from),
         };
@@ -267,7 +271,7 @@ impl Machine {
             }
             call.charge(at.ts, true);
             call.awaits_late = call.state != CallState::Streaming;
-            call.end = at.ts;
+            (call.end, call.cancelled_at) = (at.ts, at.ts);
             call.cancel_reason = reason;
             call.state = CallState::Cancelled;
             Some(std::mem::take(&mut call.waiting_hops))

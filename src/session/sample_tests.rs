@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use bytes::Bytes;
 
-use super::{script_tests::check_sums, *};
+use super::{table_tests::check_sums, *};
 use crate::record::{Decoder, HostName, SessionKey};
 
 fn folded(path: &Path) -> (Model, SessionKey) {

@@ -9,6 +9,7 @@ use std::{
 use super::{
     call::{Call, CallId, DisplayStatus},
     counters::Counters,
+    extra::Extra,
     late::{Frame, Late},
     machine::Machine,
     row::{Kind, Row, RowId},
@@ -59,6 +60,8 @@ pub enum Health {
     Ok,
     /// Open calls that fire the pending signal.
     Pending,
+    /// Frames with a warning.
+    Warn,
     /// Errors.
     Error,
     /// Invalid frames.
@@ -293,6 +296,8 @@ impl Session {
             Health::Bad
         } else if counters.errors > 0 {
             Health::Error
+        } else if counters.warnings > 0 {
+            Health::Warn
         } else if self.machine.owed > 0 && !self.is_loading() {
             Health::Pending
         } else {
@@ -332,6 +337,11 @@ impl Session {
             place: rows.place(row),
             batch: row.batch(),
         })
+    }
+
+    /// What only some rows have; `None` for the others.
+    pub fn extra(&self, id: RowId) -> Option<&Extra> {
+        self.machine.extras.get(&id)
     }
 
     /// Position of a row.
