@@ -173,5 +173,8 @@ if __name__ == "__main__":
     if "--banner" in sys.argv:
         # Start scripts do this: a line on standard output that is no message.
         os.write(1, b"peer server starting\n")
+    if "--short-tracebacks" in sys.argv:
+        # The name of an error without the places in files that lead to it.
+        sys.tracebacklimit = 0
     print("peer server on standard error", file=sys.stderr, flush=True)
     server.run("stdio")
