@@ -126,6 +126,17 @@ async function listen() {
   return method;
 }
 
+// A task of 2025-11-25, which only version 1 knows: followed to its end, or cancelled at once.
+async function task(name, args, ending) {
+  const told = [];
+  const { tasks } = client.experimental;
+  for await (const message of tasks.callToolStream({ name, arguments: args })) {
+    told.push([message.type, message.task?.status]);
+    if (message.type === "taskCreated" && ending === "cancel") await tasks.cancelTask(message.task.taskId);
+  }
+  return told;
+}
+
 for (const step of script.open) await listings[step]();
 for (const [name, args] of script.calls.filter(([name]) => listed.has(name))) {
   const progress = [];
@@ -144,6 +155,9 @@ await attempt("together", () => Promise.all(calls.map((args) => call("echo", arg
 if (script.listen && listed.has("grow") && ["auto", "2026-07-28"].includes(mode)) await attempt("listen", listen);
 for (const [name, args] of script.slow.filter(([name]) => listed.has(name))) {
   await attempt(`abandon ${name}`, () => call(name, args, { timeout: 300 }));
+}
+for (const [name, args, ending] of mode === "sdk" ? (script.tasks ?? []) : []) {
+  await attempt(`task ${name}`, () => task(name, args, ending));
 }
 for (const step of script.close) await listings[step]();
 await client.close();

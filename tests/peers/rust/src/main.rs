@@ -91,7 +91,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             return Ok(());
         }
     };
-    run::drive(&client, &script).await;
+    let newest = matches!(mode.as_str(), "auto" | "2026-07-28");
+    run::drive(&client, &script, newest).await;
     let logs = client.service().logs();
     client.cancel().await?;
     tell("logs", &json!(logs));

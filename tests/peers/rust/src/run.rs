@@ -32,8 +32,8 @@ fn attempt<T: Serialize>(step: &str, result: &Result<T, ServiceError>) {
     }
 }
 
-/// Runs a script.
-pub async fn drive(client: &Client, script: &Script) {
+/// Runs a script; subscriptions are there in the newest revision only.
+pub async fn drive(client: &Client, script: &Script, newest: bool) {
     tell("connected", &json!(client.peer_info()));
     let listed = listings(client, &script.open).await;
     let known = |calls: &[(String, Map<String, Value>)]| -> Vec<_> {
@@ -62,7 +62,7 @@ pub async fn drive(client: &Client, script: &Script) {
     if listed.contains("echo") {
         together(client, script.together).await;
     }
-    if script.listen && listed.contains("grow") {
+    if script.listen && listed.contains("grow") && newest {
         attempt("listen", &listen(client).await);
     }
     for (name, arguments) in known(&script.slow) {
