@@ -16,6 +16,7 @@ use rmcp::{
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
 
 use super::{Client, Script};
 
@@ -111,21 +112,18 @@ async fn listings(client: &Client, steps: &[String]) -> HashSet<String> {
 
 /// Several calls at once; their answers are told in the order of the calls.
 async fn together(client: &Client, number: usize) {
-    let calls = (0..number).map(|index| {
-        let text = format!("number {index}");
-        let arguments = Map::from_iter([
-            ("text".to_owned(), json!(text)),
-            ("message".to_owned(), json!(text)),
-        ]);
+    let mut calls = JoinSet::new();
+    for index in 0..number {
+        let text = json!(format!("number {index}"));
+        let arguments =
+            Map::from_iter(["text", "message"].map(|name| (name.to_owned(), text.clone())));
         let peer = client.peer().clone();
-        tokio::spawn(async move { peer.call_tool(call("echo", arguments)).await })
-    });
-    let calls: Vec<_> = calls.collect();
-    for call in calls {
-        match call.await {
-            Ok(result) => attempt("together", &result),
-            Err(error) => tell("together", &json!({ "error": error.to_string() })),
-        }
+        calls.spawn(async move { (index, peer.call_tool(call("echo", arguments)).await) });
+    }
+    let mut answers = calls.join_all().await;
+    answers.sort_by_key(|(index, _)| *index);
+    for (_, answer) in answers {
+        attempt("together", &answer);
     }
 }
 
