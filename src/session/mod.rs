@@ -65,6 +65,8 @@ mod filter_tests;
 #[cfg(test)]
 mod property_tests;
 #[cfg(test)]
+mod recorded_tests;
+#[cfg(test)]
 mod sample_tests;
 #[cfg(test)]
 mod table_tests;

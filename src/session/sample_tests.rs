@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::{table_tests::check_sums, *};
 use crate::record::{Decoder, HostName, SessionKey};
 
-fn folded(path: &Path) -> (Model, SessionKey) {
+pub(super) fn folded(path: &Path) -> (Model, SessionKey) {
     let mut model = Model::new(Limits::FILE);
     let mut decoder = Decoder::default();
     let text = std::fs::read(path).unwrap();
@@ -108,7 +108,7 @@ fn logs_of_earlier_releases_fold_as_their_readme_says() {
 
 /// Numbers of the frames that tell of an error in their own bytes: an error answer, or a result with
 /// `isError`. Read without the model.
-fn confessions(path: &Path) -> Vec<u64> {
+pub(super) fn confessions(path: &Path) -> Vec<u64> {
     let text = std::fs::read_to_string(path).unwrap();
     let lines = text.lines().map(serde_json::from_str::<serde_json::Value>);
     let mut seqs: Vec<u64> = lines

@@ -1,6 +1,8 @@
 //! Tests of the built program: real processes, sockets and terminals, one file a subject.
 
 #[cfg(test)]
+mod counts;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod fault_proxy;

@@ -1,37 +1,17 @@
-// Drives any stdio server through a TypeScript SDK client: `client.mjs PACKAGES MODE -- COMMAND…`.
+// Drives any stdio server through a TypeScript SDK client: `client.mjs PACKAGES MODE [SCRIPT] -- COMMAND…`.
 //
 // PACKAGES is the folder that has `node_modules`. MODE is `sdk` (version 1 of the SDK), or `legacy`, `auto` or a
-// revision (version 2). Prints one line of JSON a step; what differs from run to run is replaced.
+// revision (version 2). SCRIPT names a list of calls.json (`whole`); a server gets those calls whose tool it lists.
+// Prints one line of JSON a step; what differs from run to run is replaced.
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 
 const split = process.argv.indexOf("--");
-const [packages, mode] = process.argv.slice(2, split);
+const [packages, mode, name = "whole"] = process.argv.slice(2, split);
 const [command, ...args] = process.argv.slice(split + 1);
 const require = createRequire(resolve(packages, "package.json"));
-
-// Calls for the servers that the tests use; a server gets those whose tool it lists.
-const CALLS = [
-  ["echo", { text: "héllo \u2028 \u{1d11e}" }],
-  ["echo", { message: "to everything" }],
-  ["fail", { reason: "on purpose" }],
-  ["weather", { place: "here" }],
-  ["big", { size: 100000 }],
-  ["count", { steps: 4 }],
-  ["note", { text: "written down" }],
-  ["ask", {}],
-  ["get-sum", { a: 2, b: 40 }],
-  ["get-tiny-image", {}],
-  ["get-structured-content", { location: "Chicago" }],
-  ["get-resource-links", { count: 3 }],
-  ["trigger-long-running-operation", { duration: 0.2, steps: 4 }],
-  ["trigger-sampling-request", { prompt: "say something", maxTokens: 10 }],
-  ["trigger-elicitation-request", {}],
-  ["no-such-tool", {}],
-];
-const READS = ["note://fixed", "note://by-name/%C3%A9", "demo://resource/dynamic/text/1", "no://such"];
-const PROMPTS = [["greet", { name: "you" }], ["args-prompt", { city: "Here" }], ["no-such-prompt", {}]];
-const SLOW = [["wait", {}], ["trigger-long-running-operation", { duration: 30, steps: 2 }]];
+const script = JSON.parse(readFileSync(new URL("calls.json", import.meta.url)))[name];
 
 function normal(text) {
   return text
@@ -65,6 +45,13 @@ const elicited = async () => ({ action: "accept", content: { name: "tester" } })
 const capabilities = { sampling: {}, elicitation: {} };
 const identity = { name: "driver", version: "1.0.0" };
 
+// How version 2 comes to the revision: a handshake for the older ones, a pin for the newer.
+function negotiation(mode) {
+  if (mode === "legacy" || mode === "auto") return { versionNegotiation: { mode } };
+  if (mode === "2026-07-28") return { versionNegotiation: { mode: { pin: mode } } };
+  return { versionNegotiation: { mode: "legacy" }, supportedProtocolVersions: [mode] };
+}
+
 // Version 1 names what a handler is for by a schema, version 2 by the method.
 function connectable() {
   if (mode === "sdk") {
@@ -78,8 +65,7 @@ function connectable() {
   }
   const { Client } = require("@modelcontextprotocol/client");
   const { StdioClientTransport } = require("@modelcontextprotocol/client/stdio");
-  const versionNegotiation = { mode: mode === "legacy" || mode === "auto" ? mode : { pin: mode } };
-  const client = new Client(identity, { capabilities, versionNegotiation });
+  const client = new Client(identity, { capabilities, ...negotiation(mode) });
   client.setRequestHandler("sampling/createMessage", sampled);
   client.setRequestHandler("elicitation/create", elicited);
   return { client, StdioClientTransport, logged: "notifications/message" };
@@ -96,13 +82,31 @@ try {
   process.exit(0);
 }
 tell("connected", [client.getServerVersion(), client.getServerCapabilities(), client.getInstructions()]);
-await attempt("ping", () => client.ping());
-await attempt("level", () => client.setLoggingLevel("info"));
-const tools = await attempt("tools", () => client.listTools());
-const listed = new Set([...(tools.tools ?? []).map((tool) => tool.name), "no-such-tool"]);
-await attempt("resources", () => client.listResources());
-await attempt("templates", () => client.listResourceTemplates());
-await attempt("prompts", () => client.listPrompts());
+
+// Asks for every page of a list.
+async function pages(step, field, method) {
+  const found = [];
+  let cursor;
+  do {
+    const page = await attempt(step, () => method(cursor ? { cursor } : {}));
+    found.push(...(page[field] ?? []));
+    cursor = page.nextCursor;
+  } while (cursor);
+  return found;
+}
+
+// The steps that ask what there is; a name that no server has counts as a tool.
+const listed = new Set(["no-such-tool"]);
+const listings = {
+  ping: () => attempt("ping", () => client.ping()),
+  level: () => attempt("level", () => client.setLoggingLevel("info")),
+  tools: async () => {
+    for (const tool of await pages("tools", "tools", (page) => client.listTools(page))) listed.add(tool.name);
+  },
+  resources: () => pages("resources", "resources", (page) => client.listResources(page)),
+  templates: () => pages("templates", "resourceTemplates", (page) => client.listResourceTemplates(page)),
+  prompts: () => pages("prompts", "prompts", (page) => client.listPrompts(page)),
+};
 
 // Version 1 takes a schema between parameters and options.
 const call = (name, args, options) =>
@@ -110,19 +114,51 @@ const call = (name, args, options) =>
     ? client.callTool({ name, arguments: args }, undefined, options)
     : client.callTool({ name, arguments: args }, options);
 
-for (const [name, args] of CALLS.filter(([name]) => listed.has(name))) {
+// Subscribes to changes of the tools, has the server make one, and ends the subscription.
+async function listen() {
+  let heard;
+  const change = new Promise((resolve) => (heard = resolve));
+  client.setNotificationHandler("notifications/tools/list_changed", (notification) => heard(notification.method));
+  const subscription = await client.listen({ toolsListChanged: true });
+  await call("grow", {});
+  const method = await change;
+  await subscription.close();
+  return method;
+}
+
+// A task of 2025-11-25, which only version 1 knows: followed to its end, or cancelled at once.
+async function task(name, args, ending) {
+  const told = [];
+  const { tasks } = client.experimental;
+  for await (const message of tasks.callToolStream({ name, arguments: args })) {
+    told.push([message.type, message.task?.status]);
+    if (message.type === "taskCreated" && ending === "cancel") await tasks.cancelTask(message.task.taskId);
+  }
+  return told;
+}
+
+for (const step of script.open) await listings[step]();
+for (const [name, args] of script.calls.filter(([name]) => listed.has(name))) {
   const progress = [];
   await attempt(`call ${name}`, () => call(name, args, { onprogress: (step) => progress.push(step) }));
   // Version 1 forgets the last report when the answer comes in the same read.
   tell(`progress ${name}`, progress.filter((step) => step.progress !== step.total));
 }
-for (const uri of READS) await attempt(`read ${uri}`, () => client.readResource({ uri }));
-for (const [name, args] of PROMPTS) await attempt(`prompt ${name}`, () => client.getPrompt({ name, arguments: args }));
-const many = Array.from({ length: 10 }, (_, index) => ({ text: `number ${index}`, message: `number ${index}` }));
-await attempt("together", () => Promise.all(many.map((args) => call("echo", args))));
-for (const [name, args] of SLOW.filter(([name]) => listed.has(name))) {
+for (const uri of script.reads) await attempt(`read ${uri}`, () => client.readResource({ uri }));
+for (const [name, args] of script.prompts) {
+  await attempt(`prompt ${name}`, () => client.getPrompt({ name, arguments: args }));
+}
+const many = Array.from({ length: script.together }, (_, index) => `number ${index}`);
+const calls = many.map((text) => ({ text, message: text }));
+await attempt("together", () => Promise.all(calls.map((args) => call("echo", args))));
+// Version 1 knows no subscriptions of this kind, version 2 in no older revision.
+if (script.listen && listed.has("grow") && ["auto", "2026-07-28"].includes(mode)) await attempt("listen", listen);
+for (const [name, args] of script.slow.filter(([name]) => listed.has(name))) {
   await attempt(`abandon ${name}`, () => call(name, args, { timeout: 300 }));
 }
-await attempt("tools again", () => client.listTools());
+for (const [name, args, ending] of mode === "sdk" ? (script.tasks ?? []) : []) {
+  await attempt(`task ${name}`, () => task(name, args, ending));
+}
+for (const step of script.close) await listings[step]();
 await client.close();
 tell("logs", logs);

@@ -1,43 +1,21 @@
-"""Drives any stdio server through the Python SDK client: `client.py MODE -- COMMAND…`.
+"""Drives any stdio server through the Python SDK client: `client.py MODE [SCRIPT] -- COMMAND…`.
 
-MODE is `legacy`, `auto` or a revision. Prints one line of JSON a step; what differs from run to run is replaced.
-Standard error of the server is passed on.
+MODE is `legacy`, `auto` or a revision. SCRIPT names a list of calls.json (`whole`); a server gets those calls whose
+tool it lists. Prints one line of JSON a step; what differs from run to run is replaced. Standard error of the server
+is passed on.
 """
 
 import json
 import re
 import sys
 import warnings
+from pathlib import Path
 
 import anyio
 import mcp_types as types
 from mcp import Client, StdioServerParameters
 
-# Calls for the servers that the tests use; a server gets those whose tool it lists.
-CALLS = [
-    ("echo", {"text": "héllo \u2028 \U0001d11e"}),
-    ("echo", {"message": "to everything"}),
-    ("echo", {}),
-    ("fail", {"reason": "on purpose"}),
-    ("weather", {"place": "here"}),
-    ("big", {"size": 100_000}),
-    ("count", {"steps": 4}),
-    ("note", {"text": "written down"}),
-    ("ask", {}),
-    ("get-sum", {"a": 2, "b": 40}),
-    ("get-tiny-image", {}),
-    ("get-annotated-message", {"messageType": "error", "includeImage": True}),
-    ("get-structured-content", {"location": "Chicago"}),
-    ("get-resource-links", {"count": 3}),
-    ("get-resource-reference", {"resourceType": "Text", "resourceId": 1}),
-    ("trigger-long-running-operation", {"duration": 0.2, "steps": 4}),
-    ("trigger-sampling-request", {"prompt": "say something", "maxTokens": 10}),
-    ("trigger-elicitation-request", {}),
-    ("no-such-tool", {}),
-]
-READS = ["note://fixed", "note://by-name/é", "demo://resource/dynamic/text/1", "no://such"]
-PROMPTS = [("greet", {"name": "you"}), ("simple-prompt", {}), ("args-prompt", {"city": "Here"}), ("no-such-prompt", {})]
-SLOW = [("wait", {}), ("trigger-long-running-operation", {"duration": 30, "steps": 2})]
+SCRIPTS = json.loads(Path(__file__).with_name("calls.json").read_text())
 
 
 def plain(value):
@@ -79,8 +57,8 @@ async def elicited(_context, _params):
     return types.ElicitResult(action="accept", content={"name": "tester"})
 
 
-async def drive(mode, command):
-    """Runs the fixed script."""
+async def drive(mode, script, command):
+    """Runs a script."""
     logs = []
 
     async def logged(params):
@@ -98,14 +76,8 @@ async def drive(mode, command):
     )
     async with client:
         tell("connected", [client.protocol_version, plain(client.server_info), plain(client.server_capabilities)])
-        await attempt("ping", client.send_ping)
-        await attempt("level", lambda: client.set_logging_level("info"))
-        tools = await attempt("tools", client.list_tools)
-        listed = {tool.name for tool in tools.tools} | {"no-such-tool"} if hasattr(tools, "tools") else set()
-        await attempt("resources", client.list_resources)
-        await attempt("templates", client.list_resource_templates)
-        await attempt("prompts", client.list_prompts)
-        for name, arguments in CALLS:
+        listed = await listings(client, script["open"])
+        for name, arguments in script["calls"]:
             if name in listed:
                 progress = []
 
@@ -115,34 +87,79 @@ async def drive(mode, command):
                 call = lambda: client.call_tool(name, arguments, progress_callback=reported)
                 await attempt(f"call {name}", call)
                 tell(f"progress {name}", progress)
-        for uri in READS:
+        for uri in script["reads"]:
             await attempt(f"read {uri}", lambda: client.read_resource(uri))
-        for name, arguments in PROMPTS:
+        for name, arguments in script["prompts"]:
             await attempt(f"prompt {name}", lambda: client.get_prompt(name, arguments))
-        await together(client, listed)
-        for name, arguments in SLOW:
+        if "echo" in listed and script["together"]:
+            await together(client, script["together"])
+        if "grow" in listed and script["listen"]:
+            await attempt("listen", lambda: listen(client))
+        for name, arguments in script["slow"]:
             if name in listed:
                 await attempt(f"abandon {name}", lambda: client.call_tool(name, arguments, read_timeout_seconds=0.3))
-        await attempt("tools again", client.list_tools)
+        await listings(client, script["close"])
     tell("logs", logs)
 
 
-async def together(client, listed):
-    """Ten calls at once; their answers are told in the order of the calls."""
-    results = [None] * 10
+async def listings(client, steps):
+    """The steps that ask what there is; gives the names of the tools, and one that no server has."""
+    names = {"no-such-tool"}
+    for step in steps:
+        if step == "ping":
+            await attempt(step, client.send_ping)
+        elif step == "level":
+            await attempt(step, lambda: client.set_logging_level("info"))
+        elif step == "tools":
+            names |= {tool.name for tool in await pages(step, client.list_tools, "tools")}
+        elif step == "resources":
+            await pages(step, client.list_resources, "resources")
+        elif step == "templates":
+            await pages(step, client.list_resource_templates, "resource_templates")
+        else:
+            await pages(step, client.list_prompts, "prompts")
+    return names
+
+
+async def pages(step, method, field):
+    """Asks for every page of a list."""
+    found, cursor = [], None
+    while True:
+        page = await attempt(step, lambda: method(cursor=cursor, cache_mode="refresh"))
+        found += getattr(page, field, [])
+        cursor = getattr(page, "next_cursor", None)
+        if not cursor:
+            return found
+
+
+async def listen(client):
+    """Subscribes to changes of the tools, has the server make one, and ends the subscription."""
+    async with client.listen(tools_list_changed=True) as subscription:
+        await client.call_tool("grow", {})
+        return type(await anext(aiter(subscription))).__name__
+
+
+async def together(client, number):
+    """Several calls at once; their answers are told in the order of the calls."""
+    results = [None] * number
 
     async def one(index):
         arguments = {"text": f"number {index}", "message": f"number {index}"}
         results[index] = plain(await client.call_tool("echo", arguments))
 
-    if "echo" in listed:
-        async with anyio.create_task_group() as group:
-            for index in range(len(results)):
-                group.start_soon(one, index)
-        tell("together", results)
+    async with anyio.create_task_group() as group:
+        for index in range(number):
+            group.start_soon(one, index)
+    tell("together", results)
+
+
+def main():
+    """Reads the command line."""
+    split = sys.argv.index("--")
+    mode, *script = sys.argv[1:split]
+    anyio.run(drive, mode, SCRIPTS[script[0] if script else "whole"], sys.argv[split + 1 :])
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    split = sys.argv.index("--")
-    anyio.run(drive, sys.argv[split - 1], sys.argv[split + 1 :])
+    main()

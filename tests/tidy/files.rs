@@ -130,7 +130,12 @@ fn locked_packages_come_from_the_default_registries() {
             .map(ToOwned::to_owned)
             .collect::<Vec<_>>()
     };
-    for source in [sources("Cargo.lock"), sources("tests/bench/Cargo.lock")].concat() {
+    let locks = [
+        "Cargo.lock",
+        "tests/bench/Cargo.lock",
+        "tests/peers/rust/Cargo.lock",
+    ];
+    for source in locks.into_iter().flat_map(sources) {
         assert!(source.contains("/rust-lang/crates.io-index"), "{source}");
     }
     assert!(
