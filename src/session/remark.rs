@@ -144,7 +144,14 @@ impl Machine {
         self.remark_since(at, Seq(0), code, text);
     }
 
-    fn remark_as(&mut self, row: RowId, code: Code, level: Level, text: Cow<'static, str>) {
+    /// Makes one of a level of its own.
+    pub(super) fn remark_as(
+        &mut self,
+        row: RowId,
+        code: Code,
+        level: Level,
+        text: Cow<'static, str>,
+    ) {
         let Some(extra) = self.extra_mut(row) else {
             return;
         };
