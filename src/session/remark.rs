@@ -78,6 +78,7 @@ codes! {
     CacheScopeChanged "cache-scope-changed" Warning,
     UnknownDirection "unknown-direction" Observation,
     MethodType "method-type" Observation,
+    SeqConflict "seq-conflict" Observation,
     ResponseUnmatchedGap "response-unmatched-gap" Observation,
     ResponseAmbiguous "response-ambiguous" Observation,
     ResponseForgotten "response-forgotten" Observation,

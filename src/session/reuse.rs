@@ -192,27 +192,24 @@ impl Machine {
             self.observe(at.row, Code::IdReusedInFlight, text);
             return Some(Box::new(shared));
         }
-        let new_space = self.id_spaces.start(at.client);
-        if new_space.is_none_or(|start| start <= before.seq) {
-            let alone = !self.warns(at.row);
-            self.remark(at.row, Code::IdReusedInFlight, text);
-            if self.head.format < ORDERED_FORMAT {
-                shared.accused = Some(Accused {
-                    row: at.row,
-                    sent: at.ts,
-                    alone,
-                });
-            }
-        }
         let told_apart = at.side == Side::Client
             && at.exchange != 0
             && before.exchange != 0
             && before.exchange != at.exchange;
-        if told_apart {
-            shared.spare = before.spare;
-        } else {
-            self.supersede(before.call, at.ts, facts);
+        let new_space = self.id_spaces.start(at.client);
+        if new_space.is_none_or(|start| start <= before.seq) {
+            let alone = !self.warns(at.row);
+            self.remark(at.row, Code::IdReusedInFlight, text);
+            shared.accused = (self.head.format < ORDERED_FORMAT).then_some(Accused {
+                row: at.row,
+                sent: at.ts,
+                alone,
+            });
         }
+        if told_apart {
+            return None;
+        }
+        self.supersede(before.call, at.ts, facts);
         Some(Box::new(shared))
     }
 
