@@ -1,17 +1,20 @@
-//! Responses: which call they settle, and how (session-model.md 4.4 to 4.7, 5.2).
+//! Responses: which call they settle, and how (session-model.md 4.4, 5.2).
 
 use super::{
     call::{Call, CallId, CallState, WaitingOn},
     classify::Parts,
     fact::Fact,
-    hops::{HopId, Side, Wanted},
+    hops::{HopId, Side},
     key::Key,
     machine::{Answer, At, Machine},
+    matching::{Found, Wanted},
     parked::Shape,
     reading::{self, ErrorFacts, ResultFacts},
+    remark::Code,
     row::RowId,
+    wording::distance,
 };
-use crate::record::HttpFields;
+use crate::{base::Timestamp, record::HttpFields};
 
 /// What an answer asks of the call, beside its outcome.
 enum Outcome<'a> {
@@ -31,10 +34,12 @@ impl Machine {
     ) {
         let key = parts.id.and_then(|id| reading::key_of(id, at.redacted));
         let fails = parts.error.is_some() || parts.result.is_none();
-        let Some(hop) = self.hops.find(&wanted(at, parts, key.as_ref(), fails)) else {
-            self.unmatched(at, http, parts, key, fails);
+        let found = self.hops.find(&wanted(at, parts, key.as_ref(), fails));
+        let Found::Hop(hop) = found else {
+            self.unmatched(at, http, parts, key, found == Found::Several);
             return;
         };
+        self.take_peer(at, http, hop);
         let by_exchange = key.is_none() || self.hops.get(hop).is_some_and(|hop| hop.key != key);
         let others: Vec<HopId> = if fails && at.status >= 400 && by_exchange {
             let all = self.hops.of_exchange(at.exchange).iter().copied();
@@ -53,25 +58,6 @@ impl Machine {
         at.exchange != 0 && self.hops.of_exchange(at.exchange).len() == 1
     }
 
-    fn unmatched(
-        &mut self,
-        at: &At,
-        http: Option<&HttpFields>,
-        parts: &Parts<'_>,
-        key: Option<Key>,
-        fails: bool,
-    ) {
-        let requests_cut = self.unlinked.of(at.side.other());
-        *requests_cut = requests_cut.saturating_sub(1);
-        let counted = fails && !(at.status >= 400 && self.is_sanctioned(at, http, true));
-        if counted {
-            self.mark_errored(at.row);
-        }
-        if let Some(key) = key {
-            self.note_early(At { counted, ..*at }, key, parts);
-        }
-    }
-
     /// Notes on hop and call that this row answers it; `None` when there is no such call any more.
     pub(super) fn take_answer(
         &mut self,
@@ -81,7 +67,7 @@ impl Machine {
     ) -> Option<CallId> {
         let entry = self.hops.get(hop)?;
         let (call, index) = (entry.call, entry.at);
-        self.hops.answer(hop);
+        self.hops.answer(hop, row.seq);
         self.tie(row, call);
         self.change(call, facts, |call| {
             call.waiting_hops.retain(|waiting| *waiting != hop);
@@ -98,11 +84,15 @@ impl Machine {
         let Some(entry) = self.hops.get(hop) else {
             return;
         };
-        let id = entry.call;
         if entry.answered {
-            self.duplicate(at, id, facts);
+            self.repeated(at, hop, parts, facts);
             return;
         }
+        let superseded = !entry.waiting
+            && self
+                .call(entry.call)
+                .is_some_and(|call| call.state == CallState::Superseded);
+        self.note_answer(at, hop);
         let read = match (parts.error, parts.result) {
             (None, Some(result)) => Some(ResultFacts::read(result, at.redacted)),
             _ => None,
@@ -114,6 +104,11 @@ impl Machine {
         let Some(id) = self.take_answer(at.row, hop, facts) else {
             return;
         };
+        if superseded {
+            self.link_repeated(at, id, facts);
+            self.after_reuse(at, parts);
+            return;
+        }
         match outcome {
             Outcome::Final(answer) => {
                 let greets = matches!(answer, Answer::Ok { .. })
@@ -131,13 +126,16 @@ impl Machine {
         }
     }
 
-    /// A further answer: linked for display, no other effect (session-model.md 4.7).
-    fn duplicate(&mut self, at: &At, call: CallId, facts: &mut Vec<Fact>) {
-        if let Some(row) = self.rows.by_id_mut(at.row) {
-            row.mark(|flags| flags.duplicate = true);
-            row.set_call(call);
+    /// What later rules about the same id need to know of an answer.
+    fn note_answer(&mut self, at: &At, hop: HopId) {
+        let Some(entry) = self.hops.get_mut(hop) else {
+            return;
+        };
+        entry.answered_on = at.exchange;
+        entry.freed = at.status >= 400;
+        if entry.shared.is_some() {
+            self.clear_of_reuse(at, hop);
         }
-        self.change(call, facts, |call| call.link(at.row));
     }
 
     /// Kinds of answer in the order of session-model.md 5.2.
@@ -182,8 +180,9 @@ impl Machine {
         let settled = self.change(id, facts, |call| {
             let late = call.state == CallState::Cancelled && call.awaits_late;
             if !call.is_open() && !late {
-                return (false, call.late_result);
+                return (false, call.late_result, None);
             }
+            let cancelled_at = late.then_some(call.cancelled_at);
             if late {
                 call.charge(at.ts, true);
                 call.awaits_late = false;
@@ -197,9 +196,12 @@ impl Machine {
             }
             call.end = at.ts;
             call.result_truncated |= at.truncated;
-            (take_outcome(call, answer), call.late_result)
+            (take_outcome(call, answer), call.late_result, cancelled_at)
         });
-        let (errored, late) = settled.unwrap_or_default();
+        let (errored, late, cancelled_at) = settled.unwrap_or_default();
+        if let Some(cancelled_at) = cancelled_at {
+            self.note_late(at, cancelled_at);
+        }
         if errored && !at.counted {
             self.mark_errored(at.row);
         } else if settled.is_some() && !errored && at.counted {
@@ -212,6 +214,16 @@ impl Machine {
         if errored {
             self.probe_refused(at, id, facts);
         }
+    }
+
+    /// Tells how long after the cancellation an answer came (session-model.md 7.3.1).
+    fn note_late(&mut self, at: &At, cancelled_at: Option<Timestamp>) {
+        let (who, other) = (at.side.word(), at.side.other().word());
+        let text = match distance(cancelled_at, at.ts) {
+            Some(distance) => format!("The {who} answered {distance} after the {other} cancelled."),
+            None => format!("The {who} answered what the {other} had cancelled."),
+        };
+        self.remark(at.row, Code::LateAnswer, text);
     }
 
     /// A refused probe says nothing of the revision (session-model.md 14.2.2).

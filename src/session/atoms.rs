@@ -8,7 +8,7 @@ use super::hash::Map;
 
 /// Names numbered before further ones are kept for each use alone.
 const MAX_ATOMS: usize = 16_384;
-/// Bytes of a name that are kept (session-model.md 22.3); longer ones are cut and marked by `…`.
+/// Bytes of a name that are kept (session-model.md 22.3); longer ones end in `…` and their hash.
 const MAX_NAME: usize = 1_024;
 
 /// Gives equal names one allocation.
@@ -19,9 +19,9 @@ pub(super) struct Atoms {
 }
 
 impl Atoms {
-    /// The shared copy of `name`, cut at 1 KiB.
+    /// The shared copy of `name`, beyond 1 KiB by its hash.
     pub(super) fn share(&mut self, name: &str) -> Arc<str> {
-        let name = clip(name, MAX_NAME);
+        let name = &*bounded(Cow::Borrowed(name));
         if let Some((known, _)) = self.known.get_key_value(name) {
             return Arc::clone(known);
         }
@@ -34,7 +34,7 @@ impl Atoms {
 
     /// The number of `name`; the number of `…` once the table is full.
     pub(super) fn number(&mut self, name: &str) -> u32 {
-        let name = clip(name, MAX_NAME);
+        let name = &*bounded(Cow::Borrowed(name));
         if let Some(known) = self.known.get(name) {
             return *known;
         }
@@ -124,6 +124,10 @@ mod tests {
     fn long_names_are_cut_between_characters() {
         assert_eq!(clip("añb", 2), "a");
         assert_eq!(clip("añb", 3), "añ");
-        assert_eq!(Atoms::default().share(&"x".repeat(5_000)).len(), MAX_NAME);
+        let mut atoms = Atoms::default();
+        let (one, other) = ("x".repeat(5_000), "x".repeat(5_001));
+        assert!(atoms.share(&one).len() <= MAX_NAME);
+        assert_ne!(atoms.share(&one), atoms.share(&other));
+        assert_ne!(atoms.number(&one), atoms.number(&other));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::row::Kind;
+use super::{reading::is_redacted, row::Kind};
 use crate::{
     record::{Direction, Envelope, HttpFields, Payload},
     wire::{Answer, Message, MessageKind, json, peek_prefix},
@@ -11,6 +11,7 @@ use crate::{
 /// The members of a message that were there, or that could be recovered.
 #[derive(Debug, Default)]
 pub(super) struct Parts<'a> {
+    pub(super) jsonrpc: Option<&'a [u8]>,
     /// Exact JSON text of the id.
     pub(super) id: Option<&'a [u8]>,
     pub(super) method: Option<Cow<'a, str>>,
@@ -27,6 +28,10 @@ pub(super) struct Classified<'a> {
     pub(super) parts: Parts<'a>,
     /// A truncated frame that could not be linked to anything.
     pub(super) unlinked: bool,
+    /// `method` is there and no string.
+    pub(super) method_type: bool,
+    /// Too deep to be read beyond its top level: what its members hold is unknown.
+    pub(super) unparsed: bool,
 }
 
 impl Classified<'_> {
@@ -35,6 +40,8 @@ impl Classified<'_> {
             kind,
             parts: Parts::default(),
             unlinked: false,
+            method_type: false,
+            unparsed: false,
         }
     }
 }
@@ -73,11 +80,12 @@ pub(super) fn by_envelope(envelope: &Envelope) -> Option<Classified<'_>> {
     None
 }
 
-/// Rows 8 to 14 of the table for a JSON value, or `None` for a payload that is not JSON.
-pub(super) fn by_payload<'a>(value: Option<&'a [u8]>, http: Option<&HttpFields>) -> Classified<'a> {
-    let Some(value) = value else {
-        return Classified::plain(no_message(http));
-    };
+/// Rows 8 to 14 of the table for a JSON value; `redacted` is the mark of its frame.
+pub(super) fn by_payload<'a>(
+    value: &'a [u8],
+    http: Option<&HttpFields>,
+    redacted: bool,
+) -> Classified<'a> {
     let message = Message::read(value);
     let error = message.error.filter(|error| *error != b"null");
     let status = http.map_or(0, |http| http.status);
@@ -85,19 +93,26 @@ pub(super) fn by_payload<'a>(value: Option<&'a [u8]>, http: Option<&HttpFields>)
         && message.method.is_none()
         && message.result.is_none()
         && error.is_some_and(|error| {
-            error.first() != Some(&b'{') || (message.id.is_none() && status >= 400)
+            // What redaction took away may have been an object, of which nothing bad is said.
+            let hidden = status < 300 && is_redacted(error, redacted);
+            (error.first() != Some(&b'{') && !hidden) || (message.id.is_none() && status >= 400)
         });
     let kind = match message.kind {
         _ if gateway => no_message(http),
         MessageKind::Request => Kind::Request,
         MessageKind::Notification => Kind::Notification,
         MessageKind::Response => Kind::Response,
+        // The whole message was taken away.
+        MessageKind::NotRpc if value.first() == Some(&b'"') && is_redacted(value, redacted) => {
+            Kind::Other
+        }
         MessageKind::MethodNotText | MessageKind::NotRpc => no_message(http),
         MessageKind::Other => Kind::Other,
     };
     Classified {
         kind,
         parts: Parts {
+            jsonrpc: message.jsonrpc,
             id: message.id,
             method: message.method.and_then(json::string),
             params: message.params,
@@ -105,7 +120,32 @@ pub(super) fn by_payload<'a>(value: Option<&'a [u8]>, http: Option<&HttpFields>)
             error,
         },
         unlinked: false,
+        method_type: !gateway && message.kind == MessageKind::MethodNotText,
+        unparsed: false,
     }
+}
+
+/// The same for a payload that the log holds as text: no message, unless it is one that nests deeper
+/// than a recorded value may (session-model.md 3.2.2).
+pub(super) fn by_text<'a>(text: Option<&'a [u8]>, http: Option<&HttpFields>) -> Classified<'a> {
+    let deep = text.filter(|text| is_deep_object(text));
+    let Some(text) = deep else {
+        return Classified::plain(no_message(http));
+    };
+    let mut classified = by_payload(text, http, false);
+    let parts = &mut classified.parts;
+    parts.params = None;
+    parts.result = parts.result.map(|_| Default::default());
+    parts.error = parts.error.map(|_| Default::default());
+    classified.unparsed = true;
+    classified
+}
+
+fn is_deep_object(text: &[u8]) -> bool {
+    text.first() == Some(&b'{')
+        && text.len() > 2 * json::MAX_DEPTH
+        && json::whole_value(text).is_none()
+        && json::value_end(text, 0, usize::MAX) == Ok(text.len())
 }
 
 /// Row 8: what a frame without a JSON-RPC message is.
@@ -163,5 +203,7 @@ fn salvage(envelope: &Envelope) -> Classified<'_> {
         unlinked: kind == Kind::Other,
         kind,
         parts,
+        method_type: false,
+        unparsed: false,
     }
 }

@@ -23,11 +23,13 @@ pub(super) struct Early {
     pub(super) at: At,
     pub(super) key: Key,
     pub(super) answer: Answer,
+    /// A request that was cut was spent for it; and what was said of it is all that it is warned for.
+    said: (bool, bool),
 }
 
 impl Machine {
     /// Keeps an answer that seems to answer nothing until its request can no longer come.
-    pub(super) fn note_early(&mut self, at: At, key: Key, parts: &Parts<'_>) {
+    pub(super) fn note_early(&mut self, at: At, key: Key, parts: &Parts<'_>, said: (bool, bool)) {
         if self.head.format >= ORDERED_FORMAT {
             return;
         }
@@ -35,7 +37,12 @@ impl Machine {
             self.early.pop_front();
         }
         let answer = final_answer(parts, at.redacted);
-        self.early.push_back(Early { at, key, answer });
+        self.early.push_back(Early {
+            at,
+            key,
+            answer,
+            said,
+        });
     }
 
     /// Forgets answers whose request can no longer come.
@@ -69,6 +76,10 @@ impl Machine {
         if let (Some(early), Some(hop)) = (self.early.remove(found), newest)
             && let Some(call) = self.take_answer(early.at.row, hop, facts)
         {
+            if let Some(entry) = self.hops.get_mut(hop) {
+                entry.answered_on = early.at.exchange;
+            }
+            self.withdraw_unmatched(&early.at, early.said);
             self.finish(&early.at, call, &early.answer, facts);
         }
     }

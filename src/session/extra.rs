@@ -49,6 +49,9 @@ pub struct Extra {
     pub state_issue: Option<StateIssue>,
     /// The server said that the headers contradict the body.
     pub mismatch: bool,
+    /// The message nests too deep to be read beyond its top level: what its members hold is unknown
+    /// (session-model.md 3.2.2).
+    pub unparsed_body: bool,
 }
 
 impl Extra {

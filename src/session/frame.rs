@@ -55,16 +55,17 @@ impl Machine {
         }
         let http = envelope.http.as_deref();
         let Payload::Raw(raw) = &envelope.payload else {
-            let body = match &envelope.payload {
-                Payload::Text(text) => Some((text.clone(), false)),
+            let text = match &envelope.payload {
+                Payload::Text(text) => Some(text),
                 _ => None,
             };
-            let classified = classify::by_payload(None, http);
+            let body = text.map(|text| (text.clone(), false));
+            let classified = classify::by_text(text.map(|text| &**text), http);
             return self.element(envelope, arrival, (0, body), classified, facts);
         };
         let bytes = raw.bytes();
         if !bytes.starts_with(b"[") || envelope.batch && !is_empty_batch(bytes) {
-            let classified = classify::by_payload(Some(bytes), http);
+            let classified = classify::by_payload(bytes, http, envelope.redacted);
             let body = Some((bytes.clone(), true));
             return self.element(envelope, arrival, (0, body), classified, facts);
         }
@@ -82,7 +83,7 @@ impl Machine {
         let http = envelope.http.as_deref();
         let Some(ranges) = split_batch(bytes) else {
             // Empty, which is no message, or longer than anybody should split.
-            let mut classified = classify::by_payload(Some(bytes), http);
+            let mut classified = classify::by_payload(bytes, http, envelope.redacted);
             if !is_empty_batch(bytes) {
                 classified.kind = Kind::Other;
             }
@@ -93,7 +94,7 @@ impl Machine {
         let mut charge = 0;
         for (index, range) in (0..).zip(ranges) {
             let slice = bytes.slice(range);
-            let classified = classify::by_payload(Some(&slice), http);
+            let classified = classify::by_payload(&slice, http, envelope.redacted);
             let body = Some((slice.clone(), true));
             charge += self.element(envelope, arrival, (index, body), classified, facts);
             let id = RowId {
@@ -132,6 +133,8 @@ impl Machine {
         let charge = self.add_row(envelope, arrival, row, body, &classified);
         facts.push(Fact::NewRow(row));
         self.count_kind(classified.kind, side, &mut at, envelope);
+        at.unparsed = classified.unparsed;
+        self.judge_frame(&at, envelope, &classified);
         if classified.unlinked {
             self.unlinked_frame(at.side, at.row.seq, facts);
         }
@@ -158,6 +161,29 @@ impl Machine {
             truncated: envelope.truncated,
             redacted: envelope.redacted,
             counted: false,
+            unparsed: false,
+        }
+    }
+
+    /// The key of the request that a frame of the server belongs to, else of the last one on its
+    /// connection (session-model.md 4.1).
+    fn server_client(&mut self, at: &At, http: Option<&HttpFields>) -> ClientKey {
+        let hop = self.hops.of_exchange(at.exchange).first();
+        match hop.and_then(|hop| self.hops.get(*hop)) {
+            Some(hop) => hop.client,
+            None => self.peers.server_key(http, at.conn),
+        }
+    }
+
+    /// Remarks that a frame earns by itself.
+    fn judge_frame(&mut self, at: &At, envelope: &Envelope, frame: &Classified<'_>) {
+        self.judge_shape(at, frame);
+        self.judge_batch(at, envelope, frame);
+        self.judge_direction(at, &envelope.direction);
+        if frame.unparsed
+            && let Some(extra) = self.extra_mut(at.row)
+        {
+            extra.unparsed_body = true;
         }
     }
 
@@ -207,7 +233,7 @@ impl Machine {
             self.exchanges.insert(at.exchange);
         }
         if at.http && side == Some(Side::Server) {
-            at.client = self.peers.server_key(envelope.http.as_deref(), at.conn);
+            at.client = self.server_client(at, envelope.http.as_deref());
         } else if at.http && side == Some(Side::Client) && kind == Kind::Response {
             let http = envelope.http.as_deref();
             at.client = self.peers.client_key(http, at.conn, None, false);

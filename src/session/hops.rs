@@ -1,11 +1,16 @@
 //! Request frames by id, exchange and progress token, and the search for the one that an answer
 //! belongs to (session-model.md 4.4).
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::VecDeque,
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
 
 use smallvec::SmallVec;
 
-use super::{call::CallId, hash::Map, hop_index::HopIndex, key::Key};
+pub(super) use super::matching::only;
+use super::{call::CallId, hash::Map, hop_index::HopIndex, key::Key, reuse::Shared};
 use crate::record::Seq;
 
 /// Hops that no longer wait and are remembered (session-model.md 22.3).
@@ -14,8 +19,6 @@ const MAX_DONE: usize = 65_536;
 const GROWTH: usize = 4_096;
 /// Hops of one id that are looked at.
 const MAX_EQUAL: usize = 128;
-/// Hops on other connections beyond which an answer is ambiguous (session-model.md 4.4, M3).
-const MAX_ELSEWHERE: usize = 64;
 /// Hops of one token that are looked at.
 const MAX_TOKEN: usize = 16;
 
@@ -52,14 +55,36 @@ impl<T> PerSide<T> {
 }
 
 /// One logical client (session-model.md 4.1), by numbers of names; 0 is missing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// With a peer, that alone tells clients apart.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClientKey {
     pub(super) peer: u32,
     pub(super) host: u32,
     pub(super) who: u32,
 }
 
+impl PartialEq for ClientKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.scope() == other.scope()
+    }
+}
+
+impl Eq for ClientKey {}
+
+impl Hash for ClientKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.scope().hash(state);
+    }
+}
+
 impl ClientKey {
+    fn scope(self) -> (u32, u32, u32) {
+        match self.peer {
+            0 => (0, self.host, self.who),
+            peer => (peer, 0, 0),
+        }
+    }
+
     /// A missing part agrees with any; two peers only when equal.
     pub(super) fn agrees(self, other: Self) -> bool {
         let part = |one: u32, other: u32| one == 0 || other == 0 || one == other;
@@ -105,22 +130,15 @@ pub(super) struct HopEntry {
     /// The request asked for a task, or its parameters are unknown.
     pub(super) wants_task: bool,
     pub(super) task_id: Option<Arc<str>>,
-}
-
-/// What an answer is known by.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'a> {
-    /// Who sent the request.
-    pub(super) side: Side,
-    pub(super) key: Option<&'a Key>,
-    pub(super) conn: u32,
-    pub(super) exchange: u64,
-    pub(super) client: ClientKey,
-    pub(super) http: bool,
-    /// Its id says nothing: redacted, cut off, or `null` on an error.
-    pub(super) nameless: bool,
-    /// It is an error with an HTTP status of 400 and above.
-    pub(super) refused: bool,
+    /// Its id is there, and redaction took it away.
+    pub(super) hidden: bool,
+    /// HTTP refused or failed it: its id may be used again (session-model.md 4.6.4).
+    pub(super) freed: bool,
+    /// Number and exchange of its answer; 0 without.
+    pub(super) answer: Seq,
+    pub(super) answered_on: u64,
+    /// Another request had the same id and may still be answered.
+    pub(super) shared: Option<Box<Shared>>,
 }
 
 /// All hops that can still be named.
@@ -135,6 +153,10 @@ pub(super) struct Hops {
     /// Waiting requests of the client, by connection.
     waiting_on: Map<u32, u32>,
     done: VecDeque<HopId>,
+    /// Waiting requests whose ids redaction took away.
+    hidden: PerSide<u32>,
+    /// Hops that were forgotten at the bound.
+    forgotten: u64,
 }
 
 impl Hops {
@@ -142,7 +164,7 @@ impl Hops {
         self.slots.get(usize::try_from(id).ok()?)?.as_ref()
     }
 
-    fn get_mut(&mut self, id: HopId) -> Option<&mut HopEntry> {
+    pub(super) fn get_mut(&mut self, id: HopId) -> Option<&mut HopEntry> {
         self.slots.get_mut(usize::try_from(id).ok()?)?.as_mut()
     }
 
@@ -173,6 +195,9 @@ impl Hops {
         if entry.side == Side::Client {
             *self.waiting_on.entry(entry.conn).or_default() += 1;
         }
+        if entry.hidden {
+            *self.hidden.of(entry.side) += 1;
+        }
         if let Some(slot) = usize::try_from(id)
             .ok()
             .and_then(|at| self.slots.get_mut(at))
@@ -197,11 +222,11 @@ impl Hops {
         equal.last().map(|(hop, _)| hop)
     }
 
-    /// Notes that the hop was answered.
-    pub(super) fn answer(&mut self, id: HopId) {
+    /// Notes that the hop was answered, in which frame.
+    pub(super) fn answer(&mut self, id: HopId, answer: Seq) {
         self.stop(id);
         if let Some(hop) = self.get_mut(id) {
-            hop.answered = true;
+            (hop.answered, hop.answer) = (true, answer);
         }
     }
 
@@ -211,12 +236,13 @@ impl Hops {
             return;
         };
         hop.waiting = false;
-        let (side, conn, exchange) = (hop.side, hop.conn, hop.exchange);
-        self.waits_no_more(id, side, conn, exchange);
+        let (side, conn, exchange, hidden) = (hop.side, hop.conn, hop.exchange, hop.hidden);
+        self.waits_no_more(id, side, conn, exchange, hidden);
         self.done.push_back(id);
         if self.done.len() > MAX_DONE
             && let Some(oldest) = self.done.pop_front()
         {
+            self.forgotten = self.forgotten.saturating_add(1);
             self.forget(oldest);
         }
     }
@@ -231,7 +257,7 @@ impl Hops {
         };
         self.free.push(id);
         if hop.waiting {
-            self.waits_no_more(id, hop.side, hop.conn, hop.exchange);
+            self.waits_no_more(id, hop.side, hop.conn, hop.exchange, hop.hidden);
         }
         if let Some(key) = &hop.key {
             self.by_key.remove((hop.side, key), Some(id));
@@ -242,7 +268,11 @@ impl Hops {
     }
 
     /// Takes a hop out of what is kept of those that wait.
-    fn waits_no_more(&mut self, id: HopId, side: Side, conn: u32, exchange: u64) {
+    fn waits_no_more(&mut self, id: HopId, side: Side, conn: u32, exchange: u64, hidden: bool) {
+        if hidden {
+            let count = self.hidden.of(side);
+            *count = count.saturating_sub(1);
+        }
         if side == Side::Client
             && let Some(count) = self.waiting_on.get_mut(&conn)
         {
@@ -291,73 +321,20 @@ impl Hops {
         all.filter_map(move |id| Some((id, self.get(id).filter(|hop| fits(hop))?)))
     }
 
+    /// Hops that were forgotten at the bound.
+    pub(super) fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// True when a request of this side waits whose id redaction took away.
+    pub(super) fn hides_one(&mut self, side: Side) -> bool {
+        *self.hidden.of(side) > 0
+    }
+
     /// True when a request of the client waits on the connection.
     pub(super) fn waits_on(&self, conn: u32) -> bool {
         self.waiting_on.contains_key(&conn)
     }
-
-    /// The request that an answer belongs to, by M1 to M5 of session-model.md 4.4.
-    pub(super) fn find(&self, wanted: &Wanted<'_>) -> Option<HopId> {
-        let named = wanted
-            .key
-            .map(|key| self.with_key(wanted.side, key))
-            .into_iter()
-            .flatten();
-        if wanted.exchange != 0
-            && let Some((id, _)) = named
-                .clone()
-                .find(|(_, hop)| hop.exchange == wanted.exchange)
-        {
-            return Some(id);
-        }
-        if let Some((id, _)) = named
-            .clone()
-            .find(|(_, hop)| hop.conn == wanted.conn && (!wanted.http || !hop.answered))
-        {
-            return Some(id);
-        }
-        if wanted.http
-            && let Some(id) = elsewhere(named.clone(), wanted.client)
-        {
-            return Some(id);
-        }
-        let unnamed = wanted.nameless || (wanted.refused && named.clone().next().is_none());
-        if unnamed && let [only] = self.of_exchange(wanted.exchange) {
-            let fits = self.get(*only).is_some_and(|hop| hop.side == wanted.side);
-            return fits.then_some(*only);
-        }
-        if !wanted.http {
-            return None;
-        }
-        let mut answered = named.filter(|(_, hop)| hop.answered);
-        answered
-            .clone()
-            .find(|(_, hop)| hop.conn == wanted.conn)
-            .or_else(|| answered.find(|(_, hop)| hop.client == wanted.client))
-            .map(|(id, _)| id)
-    }
-}
-
-/// M3: the only unanswered hop of the client, whatever its connection.
-fn elsewhere<'a>(
-    named: impl Iterator<Item = (HopId, &'a HopEntry)> + Clone,
-    client: ClientKey,
-) -> Option<HopId> {
-    let fitting = named.filter(|(_, hop)| !hop.answered && hop.client.agrees(client));
-    if fitting.clone().count() > MAX_ELSEWHERE {
-        return None;
-    }
-    let equal = fitting.clone().filter(|(_, hop)| hop.client == client);
-    if equal.clone().next().is_some() {
-        return only(equal.clone()).or_else(|| only(equal.filter(|(_, hop)| hop.waiting)));
-    }
-    only(fitting.clone()).or_else(|| only(fitting.filter(|(_, hop)| hop.waiting)))
-}
-
-/// The single element.
-pub(super) fn only<'a>(mut hops: impl Iterator<Item = (HopId, &'a HopEntry)>) -> Option<HopId> {
-    let (id, _) = hops.next()?;
-    hops.next().is_none().then_some(id)
 }
 
 #[cfg(test)]
@@ -383,6 +360,11 @@ mod tests {
             effective: None,
             wants_task: false,
             task_id: None,
+            hidden: false,
+            freed: false,
+            answer: Seq(0),
+            answered_on: 0,
+            shared: None,
         };
         let mut hops = Hops::default();
         hops.add(entry());

@@ -23,6 +23,7 @@ use super::{
     parked::Parked,
     peers::Peers,
     reading::ErrorFacts,
+    reuse::IdSpaces,
     row::RowId,
     row_store::Rows,
     stats::{Durations, ToolStats},
@@ -52,6 +53,8 @@ pub(super) struct At {
     pub(super) redacted: bool,
     /// The frame was counted in `errors` when it seemed to answer nothing.
     pub(super) counted: bool,
+    /// What its members hold is unknown.
+    pub(super) unparsed: bool,
 }
 
 /// What an answer says, without its bytes.
@@ -87,6 +90,10 @@ pub(super) struct Machine {
     pub(super) probes: Vec<(CallId, ClientKey)>,
     /// A refused probe that is the only request so far, and the frame that refused it.
     pub(super) lone_probe: Option<(CallId, RowId)>,
+    /// Scopes that a greeting began, with what was said of their ids.
+    pub(super) id_spaces: IdSpaces,
+    /// Last element of a batch of each side whose place in the array is not known.
+    pub(super) last_element: PerSide<u64>,
     /// Exchanges on which the client sent a message.
     pub(super) exchanges: Set<u64>,
     /// Truncated frames of each side that could not be linked.

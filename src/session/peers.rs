@@ -21,6 +21,11 @@ const MAX_COUNTED: usize = 32;
 
 /// A revision of 2026-07-28 or later; `None` when the word says nothing (session-model.md 14.1).
 pub(super) fn is_modern(version: &str) -> Option<bool> {
+    is_at_least(version, "2026-07-28")
+}
+
+/// A revision of `first` or later; `None` when the word says nothing.
+pub(super) fn is_at_least(version: &str, first: &str) -> Option<bool> {
     let bytes = version.as_bytes();
     if bytes
         .get(..5)
@@ -33,7 +38,7 @@ pub(super) fn is_modern(version: &str) -> Option<bool> {
             4 | 7 => *byte == b'-',
             _ => byte.is_ascii_digit(),
         });
-    date.then(|| version >= "2026-07-28")
+    date.then(|| version >= first)
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -166,6 +171,15 @@ impl Peers {
         match self.connections.get(&conn) {
             Some(connection) => connection.last,
             None => self.client_key(http, conn, None, false),
+        }
+    }
+
+    /// The answer to `initialize` named the peer that further requests of the client carry.
+    pub(super) fn name_peer(&mut self, conn: u32, client: ClientKey, named: ClientKey) {
+        if let Some(connection) = self.connections.get_mut(&conn)
+            && connection.last == client
+        {
+            connection.last = named;
         }
     }
 

@@ -394,6 +394,21 @@ fn integer(value: &[u8]) -> Option<i64> {
     }
 }
 
+/// True for a number that is an integer by value, of whatever size.
+pub(super) fn is_integer(value: &[u8]) -> bool {
+    if !matches!(value.first(), Some(b'-' | b'0'..=b'9')) {
+        return false;
+    }
+    match IdKey::read(value) {
+        Some(IdKey::Number {
+            digits, exponent, ..
+        }) => digits.is_empty() || exponent >= 0,
+        // Too large an exponent to say.
+        Some(_) => true,
+        None => false,
+    }
+}
+
 fn text_of(value: &[u8], redacted: bool) -> Option<Cow<'_, str>> {
     (!is_redacted(value, redacted))
         .then(|| json::string(value).map(bounded))

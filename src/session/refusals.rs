@@ -42,6 +42,9 @@ impl Machine {
         };
         let id = entry.call;
         self.hops.stop(hop);
+        if let Some(entry) = self.hops.get_mut(hop) {
+            entry.freed = true;
+        }
         self.tie(at.row, id);
         self.change(id, facts, |call| {
             call.waiting_hops.retain(|waiting| *waiting != hop);

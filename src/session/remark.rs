@@ -78,6 +78,7 @@ codes! {
     CacheScopeChanged "cache-scope-changed" Warning,
     UnknownDirection "unknown-direction" Observation,
     MethodType "method-type" Observation,
+    SeqConflict "seq-conflict" Observation,
     ResponseUnmatchedGap "response-unmatched-gap" Observation,
     ResponseAmbiguous "response-ambiguous" Observation,
     ResponseForgotten "response-forgotten" Observation,
@@ -144,7 +145,14 @@ impl Machine {
         self.remark_since(at, Seq(0), code, text);
     }
 
-    fn remark_as(&mut self, row: RowId, code: Code, level: Level, text: Cow<'static, str>) {
+    /// Makes one of a level of its own.
+    pub(super) fn remark_as(
+        &mut self,
+        row: RowId,
+        code: Code,
+        level: Level,
+        text: Cow<'static, str>,
+    ) {
         let Some(extra) = self.extra_mut(row) else {
             return;
         };

@@ -1,4 +1,4 @@
-//! Requests: a call of its own, or the continuation of a parked one (session-model.md 4.3, 4.6, 11).
+//! Requests: a call of its own, or the continuation of a parked one (session-model.md 4.3, 11).
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use super::{
     call::{Call, CallId, CallState, Hop, WaitingOn},
     classify::Parts,
     fact::Fact,
-    hops::{HopEntry, Side},
+    hops::{HopEntry, HopId, Side},
     key::{JsonId, Key},
     machine::{At, Machine},
     parked::Shape,
     peers,
-    reading::{self, Params},
+    reading::{self, Params, is_redacted},
     row::RowId,
 };
-use crate::{base::Timestamp, record::HttpFields};
+use crate::record::{HttpFields, Seq};
 
 impl Machine {
     /// Folds a request.
@@ -44,16 +44,27 @@ impl Machine {
         self.no_lone_probe(method, facts);
         let mut at = *at;
         self.identify(&mut at, http, &params, method);
-        let call = if let Some(call) = self.continued(&at, method, &params) {
+        self.judge_id(&at, parts.id, key.as_ref());
+        if initializes && at.side == Side::Client {
+            self.begin_ids(&at);
+        }
+        let effective = self.peers.effective(at.client, declared);
+        let legacy = effective.as_deref().and_then(peers::is_modern) == Some(false);
+        let continued = self.continued(&at, method, &params);
+        let shared = self.reuse(&at, key.as_ref(), (continued.is_none(), legacy), facts);
+        let call = if let Some(call) = continued {
             self.retry(&at, call, facts);
             call
         } else {
-            self.reuse(&at, key.as_ref(), facts);
             self.open_call(&at, method, parts, &params, facts)
         };
-        let effective = self.peers.effective(at.client, declared);
         let revisions = (declared, effective.as_deref());
-        self.add_hop(&at, call, key.clone(), parts, &params, revisions, facts);
+        let hop = self.add_hop(&at, call, key.clone(), parts, &params, revisions, facts);
+        if shared.is_some()
+            && let Some(hop) = self.hops.get_mut(hop)
+        {
+            hop.shared = shared;
+        }
         if at.side == Side::Client
             && !initializes
             && let Some(version) = effective
@@ -62,6 +73,11 @@ impl Machine {
         }
         if let Some(key) = &key {
             self.answer_early(&at, key, facts);
+        }
+        if method.starts_with("notifications/") {
+            // It carries an id that it must not have; its effect counts (findings.md 2.3).
+            self.notification(&at, http, parts, facts);
+            self.tie(at.row, call);
         }
     }
 
@@ -166,7 +182,7 @@ impl Machine {
         params: &Params<'_>,
         (declared, effective): (Option<&str>, Option<&str>),
         facts: &mut Vec<Fact>,
-    ) {
+    ) -> HopId {
         let json_id = parts.id.map(String::from_utf8_lossy).unwrap_or_default();
         let hop = Hop {
             request: at.row,
@@ -192,121 +208,24 @@ impl Machine {
             answered: false,
             waiting: true,
             token: params.token.clone(),
-            base: params.base.filter(|_| !at.truncated),
+            base: params.base.filter(|_| !at.truncated && !at.unparsed),
             seq: at.row.seq,
             declared: declared.and_then(peers::is_modern),
             effective: effective.and_then(peers::is_modern),
-            wants_task: params.wants_task || at.truncated,
+            wants_task: params.wants_task || at.truncated || at.unparsed,
             task_id: params.task_id.as_deref().map(Arc::from),
+            hidden: parts.id.is_some_and(|id| is_redacted(id, at.redacted)),
+            freed: false,
+            answer: Seq(0),
+            answered_on: 0,
+            shared: None,
         };
         let hop = self.hops.add(entry);
         if let Some(call) = self.calls.get_mut(call, &self.atoms) {
             call.waiting_hops.push(hop);
         }
         self.tie(at.row, call);
-    }
-
-    /// An id that is taken while its request waits (session-model.md 4.6).
-    fn reuse(&mut self, at: &At, key: Option<&Key>, facts: &mut Vec<Fact>) {
-        let Some(key) = key else { return };
-        let newest = self
-            .hops
-            .with_key(at.side, key)
-            .find(|(_, hop)| hop.conn == at.conn && hop.client.agrees(at.client));
-        let Some((_, hop)) = newest.filter(|(_, hop)| hop.waiting) else {
-            return;
-        };
-        // A frame that was not recorded may be its answer: nobody is accused on that (2.3.5, 5.4).
-        let call = self.call(hop.call);
-        if call.is_some_and(|call| call.waiting_seq.0 < at.hole) {
-            return;
-        }
-        let told_apart = at.side == Side::Client
-            && at.exchange != 0
-            && hop.exchange != 0
-            && hop.exchange != at.exchange;
-        if !told_apart {
-            self.supersede(hop.call, at.ts, facts);
-        }
-    }
-
-    fn supersede(&mut self, id: CallId, ts: Option<Timestamp>, facts: &mut Vec<Fact>) {
-        let request = self.change(id, facts, |call| {
-            call.charge(ts, call.responder_acts());
-            call.state = CallState::Superseded;
-            call.end = ts;
-            (last_request(call), std::mem::take(&mut call.waiting_hops))
-        });
-        if let Some((request, hops)) = request {
-            self.stop_hops(&hops);
-            if let Some(request) = request {
-                self.mark_problem(request);
-            }
-        }
-    }
-
-    /// Folds a cancellation (session-model.md 7).
-    pub(super) fn cancel(&mut self, at: &At, params: &Params<'_>, facts: &mut Vec<Fact>) {
-        let Some(key) = &params.request_id else {
-            return;
-        };
-        let target = self
-            .cancelled_hop(at, at.side, key, true)
-            .or_else(|| self.cancelled_stream(at, key))
-            .or_else(|| self.cancelled_hop(at, at.side, key, false));
-        let Some(id) = target else { return };
-        self.tie(at.row, id);
-        let reason = params
-            .reason
-            .as_deref()
-            .map(|reason| clip(reason, 1_024).into());
-        let stopped = self.change(id, facts, |call| {
-            call.link(at.row);
-            let open = matches!(
-                call.state,
-                CallState::Pending(WaitingOn::Responder) | CallState::Streaming
-            );
-            if !open {
-                return None;
-            }
-            call.charge(at.ts, true);
-            call.awaits_late = call.state != CallState::Streaming;
-            (call.end, call.cancelled_at) = (at.ts, at.ts);
-            call.cancel_reason = reason;
-            call.state = CallState::Cancelled;
-            Some(std::mem::take(&mut call.waiting_hops))
-        });
-        if let Some(hops) = stopped.flatten() {
-            self.stop_hops(&hops);
-        }
-    }
-
-    /// The newest hop of the connection, else the only one of the client, else the only one.
-    fn cancelled_hop(&self, at: &At, side: Side, key: &Key, waiting: bool) -> Option<CallId> {
-        let fitting = self
-            .hops
-            .with_key(side, key)
-            .filter(|(_, hop)| if waiting { hop.waiting } else { hop.answered });
-        if let Some((_, hop)) = fitting.clone().find(|(_, hop)| hop.conn == at.conn) {
-            return Some(hop.call);
-        }
-        let mut of_client = fitting.clone().filter(|(_, hop)| hop.client == at.client);
-        let found = match (of_client.next(), of_client.next()) {
-            (Some(one), None) => Some(one),
-            (Some(_), Some(_)) => return None,
-            (None, _) => {
-                let mut all = fitting;
-                all.next().filter(|_| all.next().is_none())
-            }
-        };
-        found.map(|(_, hop)| hop.call)
-    }
-
-    /// A server ends a subscription by naming the client's request.
-    fn cancelled_stream(&self, at: &At, key: &Key) -> Option<CallId> {
-        let call = self.cancelled_hop(at, at.side.other(), key, true)?;
-        let streams = self.call(call)?.state == CallState::Streaming;
-        streams.then_some(call)
+        hop
     }
 }
 

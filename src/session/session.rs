@@ -10,8 +10,9 @@ use super::{
     call::{Call, CallId, DisplayStatus},
     counters::Counters,
     extra::Extra,
-    late::{Frame, Late},
+    late::{self, Frame, Late},
     machine::Machine,
+    remark::Remark,
     row::{Kind, Row, RowId},
     seqs::Seqs,
     stats::{Durations, ToolStats},
@@ -342,6 +343,17 @@ impl Session {
     /// What only some rows have; `None` for the others.
     pub fn extra(&self, id: RowId) -> Option<&Extra> {
         self.machine.extras.get(&id)
+    }
+
+    /// What is said of the session as a whole (session-model.md 2.1.2).
+    pub fn remarks(&self) -> Vec<Remark> {
+        late::remarks_of(&self.conflicts)
+    }
+
+    /// Answered requests that were forgotten at the bound: a further answer to one of them reads as
+    /// an answer to nothing (session-model.md 22.3).
+    pub fn forgotten_answers(&self) -> u64 {
+        self.machine.hops.forgotten()
     }
 
     /// Position of a row.

@@ -180,6 +180,12 @@ impl<'a> Cursor<'a> {
     }
 
     fn entry(&mut self, depth: usize) -> Option<Entry> {
+        if self.take("[R]") {
+            return Some(Entry {
+                key: None,
+                value: Loose::Json(PLACEHOLDER.into()),
+            });
+        }
         if self.rest.starts_with('"') {
             let text = self.string()?;
             self.skip();

@@ -68,7 +68,7 @@ pub fn session(text: &str) -> Result<Vec<Envelope>, ScriptError> {
 /// Cuts a line before each beginning of a frame that lies outside quotes and brackets, or behind
 /// the attributes of a cut frame, whose own brackets stay open.
 fn split_items(line: &str) -> Vec<String> {
-    let line = line.replace("` then `", ", ").replace('`', "");
+    let line = spelled_out(line);
     let mut items = Vec::new();
     let (mut depth, mut quoted, mut escaped, mut start) = (0_i32, false, false, 0);
     for (at, symbol) in line.char_indices() {
@@ -93,8 +93,22 @@ fn split_items(line: &str) -> Vec<String> {
         }
     }
     items.push(line.get(start..).unwrap_or_default().to_owned());
-    items.retain(|item| !matches!(item.trim(), "" | "…"));
+    items.retain(|item| {
+        let item = item.trim();
+        !matches!(item, "" | "…") && !item.ends_with(" never seen")
+    });
     items
+}
+
+/// A line with what the page abbreviates in words of its own.
+fn spelled_out(line: &str) -> String {
+    line.replace("` then `", ", ")
+        .replace('`', "")
+        .replace(" with trunc", " [trunc]")
+        .replace(
+            "\"error\":{…}",
+            "\"error\":{\"code\":-32603,\"message\":\"error\"}",
+        )
 }
 
 fn is_beginning(text: &str) -> bool {

@@ -172,6 +172,7 @@ fn abbreviations_of_the_page() {
             r#""params":{"taskId":"t","status":"completed"}"#,
         ),
         ("Q2 tasks/get{t}", r#""params":{"taskId":"t"}"#),
+        ("Q2 tasks/get{[R]}", r#""params":{"taskId":"[REDACTED]"}"#),
         (
             "Q1 initialize{2026-07-28}",
             r#""params":{"protocolVersion":"2026-07-28"}"#,
@@ -242,6 +243,13 @@ fn abbreviations_of_the_page() {
         relaxed,
         &[r#"1 0 s2c {"error":{"message":"no route"}} st=404"#],
     );
+    check(
+        "`< {\"id\":1,\"error\":{…}} [st=400]`\n`#9 < T \"\" with trunc`, `#8` never seen",
+        &[
+            r#"1 0 s2c {"id":1,"error":{"code":-32603,"message":"error"}} st=400"#,
+            "9 0 s2c text  trunc",
+        ],
+    );
     let redacted = "> {\"jsonrpc\":\"[R]\",\"id\":1} [red]";
     check(
         redacted,
@@ -292,7 +300,15 @@ fn rows_of_the_page_are_read_word_for_word() {
             2,
         ),
     ];
-    for (row, count) in rows {
+    let more = [
+        ("`#4 < R404 {}`, `#1-#3` never seen", 1),
+        ("`< T \"\" with trunc`", 1),
+        (
+            "`< {\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{…}} [st=400]`",
+            1,
+        ),
+    ];
+    for (row, count) in rows.into_iter().chain(more) {
         assert_eq!(session(row).map(|frames| frames.len()), Ok(count), "{row}");
     }
 }

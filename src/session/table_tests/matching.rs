@@ -2,93 +2,137 @@
 
 use super::*;
 
+pub(super) const ROWS: &[(&str, usize)] = &[("4.8", PAGE.len())];
+
+const PAGE: &[(&str, &str)] = &[
+    ("`> Q1 call t`, `@200 < R1 {}`", "completed 200ms | !"),
+    ("`> Q1 call t`, `< R1.0 {}`", "completed | !"),
+    (
+        r#"`> Q1 call t`, `< R"1" {}`"#,
+        "pending | pending=1 ! response-id-type@2",
+    ),
+    (r#"`> Q"a" ping`, `< R"\u0061" {}`"#, "completed | !"),
+    (
+        "`> Q1 ping`, `< Q1 sampling/createMessage`, `> R1 {}`, `< R1 {}`",
+        "completed, completed | !",
+    ),
+    (
+        "`> Qnull call a`, `> Qnull call b`, `< E(null) -32700`",
+        "pending, pending | errors=1 ! id-null@1 id-null@2 error-without-request@3",
+    ),
+    ("`< R(null) {}`", "| errors=0 ! result-id-null@1"),
+    (
+        "`< R404 {}` (seq 1 is known)",
+        "| errors=0 responses=1 ! response-unmatched@1",
+    ),
+    (
+        "`#4 < R404 {}`, `#1-#3` never seen",
+        "| missing=3 ! response-unmatched-gap@4",
+    ),
+    (
+        "`> Q1 call a`, `> Q1 call b`, `< R1 {}`",
+        "superseded name=a, completed name=b | pending=0 ! id-reused-in-flight@2",
+    ),
+    (
+        "… then `< R1 {}`",
+        "superseded, completed | pending=0 responses=2 ! id-reused-in-flight@2 response-after-reuse@4",
+    ),
+    (
+        "`> Q7 subscriptions/listen`, `> Q7 tools/list`, `< R7 {}`",
+        "superseded, completed | pending=0 streaming=0 ! id-reused-in-flight@2",
+    ),
+    (
+        "`> Q1 ping [c=a]`, `> Q1 ping [c=b]`, `< R1 [c=a]`, `< R1 [c=b]`",
+        "completed, completed | !",
+    ),
+    (
+        "`> Q1 ping [c=a]`, `> Q1 ping [c=a]` (exchange unknown)",
+        "superseded, pending | superseded=1 ! id-reused-in-flight@2",
+    ),
+    (
+        "`< Q5 roots/list [c=a x=1]`, `> R5 {} [c=b x=2]`",
+        "completed | !",
+    ),
+    // The hosts that the page tells apart in words.
+    (
+        "`< Q5 … [c=10.0.0.1:1]`, `< Q5 … [c=10.0.0.2:1]` (other host), `> R5 {} [c=10.0.0.1:2]` (host of a)",
+        "completed, pending | !",
+    ),
+    (
+        "`> Q1 call t`, `< R1 {}`, `< R1 {}`",
+        "completed | responses=2 pending=0 ! response-duplicate@3",
+    ),
+    (
+        "`#1 > Q1 call t`, `#2 < R1 {}`, `#4 < R1 {}`, `#3` never seen",
+        "completed | missing=1 ! response-duplicate@4?",
+    ),
+    (
+        "`> Q7 x`, `< E7 -32601`, `< E7 -32601`",
+        "failed errored | errors=1 ! response-duplicate@3",
+    ),
+    (
+        "`> Q[R] a [red]`, `> Q[R] b [red]`",
+        "pending, pending | superseded=0 !",
+    ),
+];
+
 #[test]
 fn correlation_4_8() {
+    for (text, expected) in continued(PAGE) {
+        if text.contains('#') {
+            check(&text, expected);
+            continue;
+        }
+        // A log that numbers both directions in one order; an older one takes back what its order
+        // does not prove.
+        let shifted = expected.split(' ').map(|word| match word.split_once('@') {
+            Some((code, row)) => format!("{code}@{}", row.parse::<u64>().unwrap() + 1),
+            None => word.to_owned(),
+        });
+        let shifted = shifted.collect::<Vec<_>>().join(" ");
+        check(&format!("meta {{format:7}}\n{text}"), &shifted);
+        if !expected.contains("in-flight") {
+            check(&text, expected);
+        }
+    }
+}
+
+#[test]
+fn a_lost_frame_may_be_the_answer_before_an_id_comes_again() {
     let cases = [
-        ("> Q1 call t, @200 < R1 {}", "completed 200ms"),
-        ("> Q1 call t, < R1.0 {}", "completed"),
-        ("> Q1 call t, < R\"1\" {}", "pending | pending=1"),
-        ("> Q\"a\" ping, < R\"\\u0061\" {}", "completed"),
-        (
-            "> Q1 ping, < Q1 sampling/createMessage, > R1 {}, < R1 {}",
-            "completed, completed",
-        ),
-        (
-            "> Qnull call a, > Qnull call b, < E(null) -32700",
-            "pending, pending | errors=1",
-        ),
-        ("< R(null) {}", "| errors=0"),
-        ("< R404 {}", "| errors=0 responses=1"),
-        ("#4 < R404 {}", "| missing=3"),
-        (
-            "> Q1 call a, > Q1 call b, < R1 {}",
-            "superseded name=a, completed name=b | pending=0",
-        ),
-        (
-            "> Q1 call a, > Q1 call b, < R1 {}, < R1 {}",
-            "superseded, completed | pending=0 responses=2",
-        ),
-        (
-            "> Q7 subscriptions/listen, > Q7 tools/list, < R7 {}",
-            "superseded, completed | pending=0 streaming=0",
-        ),
-        (
-            "> Q1 ping [c=a], > Q1 ping [c=b], < R1 {} [c=a], < R1 {} [c=b]",
-            "completed, completed",
-        ),
-        (
-            "> Q1 ping [c=a], > Q1 ping [c=a]",
-            "superseded, pending | superseded=1",
-        ),
-        ("< Q5 roots/list [c=a x=1], > R5 {} [c=b x=2]", "completed"),
-        (
-            "< Q5 roots/list [c=10.0.0.1:1], < Q5 roots/list [c=10.0.0.2:1], > R5 {} [c=10.0.0.1:2]",
-            "completed, pending",
-        ),
-        (
-            "> Q1 call t, < R1 {}, < R1 {}",
-            "completed | responses=2 pending=0",
-        ),
-        (
-            "#1 > Q1 call t, #2 < R1 {}, #4 < R1 {}",
-            "completed | missing=1",
-        ),
-        (
-            "> Q7 x, < E7 -32601, < E7 -32601",
-            "failed errored | errors=1",
-        ),
-        (
-            "> Q[R] a [red], > Q[R] b [red]",
-            "pending, pending | superseded=0",
-        ),
-        // A number that was not seen between the two may be the answer to the first.
         (
             "#1 > Q1 call a, #3 > Q1 call b",
-            "pending uncertain, pending not-uncertain | superseded=0 uncertain=1 missing=1",
+            "pending uncertain, pending not-uncertain | superseded=0 uncertain=1 missing=1 ! id-reused-in-flight@3?",
         ),
         (
             "#1 > Q1 call a, #3 > Q1 call b, #4 < R1 {}",
-            "pending uncertain, completed | superseded=0 owed=0",
+            "pending uncertain, completed | superseded=0 owed=0 ! id-reused-in-flight@3?",
+        ),
+        // The second answer may be that of the first request.
+        (
+            "#1 > Q1 call a, #3 > Q1 call b, #4 < R1 {}, #5 < R1 {}",
+            "pending uncertain, completed | ! id-reused-in-flight@3? response-after-reuse@5",
         ),
         (
             "#1 > Q1 call a, #3 > Q1 call b, #2 < R1 {}",
-            "completed, pending | superseded=0",
+            "completed, pending | superseded=0 !",
         ),
         (
             "#1 > Q1 call a, #3 > Q1 call b, #2 > N a",
-            "superseded, pending | superseded=1",
+            "superseded, pending | superseded=1 ! id-reused-in-flight@3",
         ),
         (
             "#2 > Q1 call a, #3 > Q1 call b, #5 > N a",
-            "superseded, pending uncertain | superseded=1 missing=2",
+            "superseded, pending uncertain | superseded=1 missing=2 ! id-reused-in-flight@3",
         ),
         (
             "#1 > Q1 call a, #3 > Q1 call b, #4 > Q1 call c",
-            "pending uncertain, superseded, pending | superseded=1",
+            "pending uncertain, superseded, pending | superseded=1 ! id-reused-in-flight@3? id-reused-in-flight@4",
         ),
+        // A cut frame may be it too.
         (
-            "> Q1 call a [x=1], > Q1 call b [x=2], < R1 {} [x=1], < R1 {} [x=2]",
-            "completed, completed",
+            "> Q1 call a\n< {\"result\":{\"x\":\"AAA [trunc]\n> Q1 call b",
+            "pending uncertain, pending | ! id-reused-in-flight@3?",
         ),
     ];
     for (text, expected) in cases {
@@ -97,15 +141,355 @@ fn correlation_4_8() {
 }
 
 #[test]
+fn an_id_that_is_taken_while_its_request_waits() {
+    let cases = [
+        // Exchanges tell the answers apart; the connection is known.
+        (
+            "> Q1 call a [c=a x=1], > Q1 call b [c=a x=2], < R1 {} [c=a x=1], < R1 {} [c=a x=2]",
+            "completed, completed | ! id-reused-in-flight@2",
+        ),
+        // Neither connection nor peer is known: two clients may stand behind it.
+        (
+            "> Q1 call a [x=1], > Q1 call b [x=2], < R1 {} [x=1], < R1 {} [x=2]",
+            "completed, completed | !",
+        ),
+        // Two peers on one connection, one peer on two.
+        (
+            "> Q1 ping [c=a peer=p], > Q1 ping [c=a peer=q]",
+            "pending, pending | !",
+        ),
+        (
+            "> Q1 ping [c=a peer=p], > Q1 ping [c=b peer=p]",
+            "pending, pending | !",
+        ),
+        (
+            "> Q1 ping [c=a peer=p], > Q1 ping [c=a peer=p]",
+            "superseded, pending | ! id-reused-in-flight@2",
+        ),
+        // HTTP refused the first, or its client gave it up.
+        (
+            "> Q1 ping [c=a x=1], < H401 [c=a x=1], > Q1 ping [c=a x=2], < R1 {} [c=a x=2]",
+            "failed, completed | !",
+        ),
+        (
+            "> Q1 call t, > N cancelled{1}, > Q1 call u, < R1 {}, < R1 {}, < R1 {}",
+            "cancelled not-late, completed | ! response-after-reuse@5 response-duplicate@6",
+        ),
+        // A greeting begins anew.
+        (
+            "> Q1 server/discover, > Q1 initialize, < R1 {protocolVersion:2025-11-25}",
+            "superseded, completed | !",
+        ),
+        ("> Q1 ping, < Q1 ping", "pending, pending | !"),
+        (
+            "> [Q1 ping, Q1 ping]",
+            "superseded, pending | ! id-reused-in-flight@2",
+        ),
+    ];
+    for (text, expected) in cases {
+        check(text, expected);
+    }
+}
+
+#[test]
+fn an_answer_at_once_after_a_reused_id_may_have_come_before_it() {
+    let text = "> Q1 ping, @1 > Q1 ping, @2 < R1 {}";
+    check(text, "superseded, completed | warnings=0 !");
+    let told = "! id-reused-in-flight@2";
+    check(
+        &text.replace("@2", "@40"),
+        &format!("superseded, completed | {told}"),
+    );
+    check(
+        &format!("meta {{format:7}}, {text}"),
+        "superseded, completed | ! id-reused-in-flight@3",
+    );
+}
+
+/// A session under a revision, then more.
+fn under(revision: &str, more: &str) -> String {
+    format!(
+        "> Q0 initialize{{protocolVersion:{revision}}}, < R0 {{protocolVersion:{revision}}}, {more}"
+    )
+}
+
+#[test]
+fn an_id_that_is_used_again_in_a_legacy_session() {
+    let again = "> Q1 ping, < R1 {}, > Q1 ping, < R1 {}";
+    let done = "completed, completed, completed";
+    let cases = [
+        (
+            under("2025-11-25", again),
+            format!("{done} | ! id-reused-in-session@5"),
+        ),
+        // Once a scope, and for each side.
+        (
+            under("2025-11-25", &format!("{again}, > Q1 ping")),
+            format!("{done}, pending | ! id-reused-in-session@5"),
+        ),
+        (
+            under(
+                "2025-11-25",
+                "< Q1 ping, > R1 {}, < Q1 ping, > Q1 ping, < R1 {}, > Q1 ping",
+            ),
+            format!("{done}, pending, pending | ! id-reused-in-session@5 id-reused-in-session@8")
+                .replace(
+                    "completed, completed, completed, pending",
+                    "completed, completed, pending, completed",
+                ),
+        ),
+        // The greeting's own id counts.
+        (
+            under("2025-11-25", "> Q0 ping"),
+            "completed, pending | ! id-reused-in-session@3".to_owned(),
+        ),
+        // Modern, unknown, a request that declares itself modern, a new greeting, a gap.
+        (under("2026-07-28", again), format!("{done} | !")),
+        (again.to_owned(), "completed, completed | !".to_owned()),
+        (
+            under("2025-11-25", "> Q1 ping, < R1 {}, > Q1 ping [v=2026-07-28]"),
+            "completed, completed, pending | !".to_owned(),
+        ),
+        (
+            under(
+                "2025-11-25",
+                "> Q1 ping, < R1 {}, > Q0 initialize{protocolVersion:2025-11-25}, < R0 {protocolVersion:2025-11-25}, > Q1 ping",
+            ),
+            format!("{done}, pending | !"),
+        ),
+        (
+            under("2025-11-25", "> Q1 ping, < R1 {}, #9 > Q1 ping"),
+            "completed, completed, pending | ! id-reused-in-session@9?".to_owned(),
+        ),
+    ];
+    for (text, expected) in cases {
+        check(&text, &expected);
+    }
+}
+
+#[test]
+fn over_http_a_session_is_known_by_its_peer() {
+    let session = |greeted: &str, more: &str| {
+        format!(
+            "> Q0 initialize{{protocolVersion:2025-11-25}} [c=a x=1], < R0 {{protocolVersion:2025-11-25}} [c=a x=1{greeted}], > Q1 ping [c=a x=2{greeted}], < R1 {{}} [c=a x=2{greeted}], {more}"
+        )
+    };
+    let cases = [
+        (
+            session(" peer=p", "> Q1 ping [c=a x=3 peer=p]"),
+            "completed, completed, pending | ! id-reused-in-session@5",
+        ),
+        // Without a peer, on another connection, of another peer, after a refusal.
+        (
+            session("", "> Q1 ping [c=a x=3]"),
+            "completed, completed, pending | !",
+        ),
+        (
+            session(" peer=p", "> Q1 ping [c=b x=3 peer=p]"),
+            "completed, completed, pending | !",
+        ),
+        (
+            session(" peer=p", "> Q1 ping [c=a x=3 peer=q]"),
+            "completed, completed, pending | !",
+        ),
+        (
+            session(
+                " peer=p",
+                "> Q2 ping [c=a x=3 peer=p], < E2 -32001 [c=a x=3 st=403], > Q2 ping [c=a x=4 peer=p]",
+            ),
+            "completed, completed, failed, pending | !",
+        ),
+    ];
+    for (text, expected) in cases {
+        check(&text, expected);
+    }
+    // The revision that was agreed on holds for requests that carry the peer of the answer.
+    fold(&session(" peer=p", "> N x"), Limits::NONE, |session| {
+        assert_eq!(session.protocol_version(), Some("2025-11-25"));
+        assert_eq!(session.machine.peers.version(), Some("2025-11-25"));
+    });
+    // A request of the server on the stream of a client is answered by that client alone.
+    check(
+        "> Q0 initialize [c=1.1.1.1:1 x=1], < R0 {} [c=1.1.1.1:1 x=1 peer=p], > Q1 call t [c=1.1.1.1:1 x=2 peer=p], > Q1 call t [c=1.1.1.1:9 x=3 peer=q], < Q5 ping [c=1.1.1.1:1 x=2], < Q5 ping [c=1.1.1.1:9 x=3], > R5 {} [c=1.1.1.1:7 x=4 peer=q]",
+        "completed, pending, pending, pending, completed | !",
+    );
+}
+
+#[test]
+fn why_a_response_may_answer_nothing() {
+    let cases = [
+        ("> Q1 ping, < R7 {}", "pending | ! response-unmatched@2"),
+        (
+            "> Q1 ping, < E7 -1",
+            "pending | errors=1 ! response-unmatched@2",
+        ),
+        // The request may be lost, unread, or older than the recording.
+        ("#2 < R7 {}", "| ! response-unmatched-gap@2"),
+        (
+            "> N x [c=a x=1], < R7 {} [c=a x=2 m=GET]",
+            "| ! response-unmatched-gap@2",
+        ),
+        // Several clients have it; their answers come on a connection of nobody.
+        (
+            "> Q1 x [c=a], > Q1 x [c=b], < R1 {} [c=d]",
+            "pending, pending | ! response-ambiguous@3",
+        ),
+        // An open request whose id redaction took away.
+        ("> Q[R] x [red], < R7 {}", "pending | !"),
+        (
+            "> Q[R] x [red x=1], < R[R] {} [red x=1], < R7 {} [x=2]",
+            "completed | ! response-unmatched@3",
+        ),
+        ("> Q1 x, < R[R] {} [red]", "pending | !"),
+        // A refusal belongs to its exchange, whatever its id.
+        (
+            "> Q1 x [c=a], < E\"server-error\" -32600 [c=a st=400]",
+            "pending | errors=1 !",
+        ),
+        // The error of a server that could not read the id.
+        (
+            "> Q1 x, < E(null) -32700",
+            "pending | errors=1 ! error-without-request@2",
+        ),
+        (
+            "> Q1 x\n< {\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"m\"}}",
+            "pending | errors=1 ! error-without-request@2",
+        ),
+        (
+            "> Q1 x\n< {\"jsonrpc\":\"2.0\",\"result\":{}}",
+            "pending | ! result-id-null@2",
+        ),
+        // The answer to a notification has nothing to name.
+        ("> N x [c=a x=1], < R(null) {} [c=a x=1]", "| !"),
+        (
+            "> Q1 x [c=a x=1], < R(null) {} [c=a x=1]",
+            "pending | ! result-id-null@2",
+        ),
+    ];
+    for (text, expected) in cases {
+        check(text, expected);
+    }
+}
+
+#[test]
+fn an_id_that_changed_its_type() {
+    let cases = [
+        ("> Q\"7\" x, < R7 {}", "pending | ! response-id-type@2"),
+        (
+            "> Q7 x, < E\"7\" -1",
+            "pending | errors=1 ! response-id-type@2",
+        ),
+        (
+            "#1 > Q7 x, #3 < R\"7\" {}",
+            "pending | ! response-id-type@3?",
+        ),
+        // Another text, an answered request, a request that has the id.
+        ("> Q\"07\" x, < R7 {}", "pending | ! response-unmatched@2"),
+        (
+            "> Q7 x, < R7 {}, < R\"7\" {}",
+            "completed | ! response-unmatched@3",
+        ),
+        ("> Q7 x, > Q\"7\" y, < R\"7\" {}", "pending, completed | !"),
+        (
+            "> Q\"seven\" x, < R7 {}",
+            "pending | ! response-unmatched@2",
+        ),
+    ];
+    for (text, expected) in cases {
+        check(text, expected);
+    }
+}
+
+#[test]
+fn an_answer_that_comes_again() {
+    let again = |first: &str, second: &str| {
+        format!("> Q1 x [c=a x=1{first}], < R1 {{}} [c=a x=1], < R1 {{}} [c=a {second}]")
+    };
+    let cases = [
+        // On another stream of a revision that resumes them, or where no exchange was recorded.
+        (again("", "x=1"), "completed | ! response-duplicate@3"),
+        (
+            again("", "x=2 m=GET"),
+            "completed | ! response-redelivered@3",
+        ),
+        (again("", "x=0"), "completed | ! response-redelivered@3"),
+        (
+            again(" v=2025-11-25", "x=2"),
+            "completed | ! response-redelivered@3",
+        ),
+        (
+            again(" v=2026-07-28", "x=2"),
+            "completed | ! response-duplicate@3",
+        ),
+        // An interim result while its call is parked.
+        (
+            "> Q1 call t, < R1 IR{k;st=A}, < R1 IR{k;st=A}, > Q2 retry{k;st=A}, < R2 {}".to_owned(),
+            "completed hops=2 | ! response-redelivered@3",
+        ),
+        (
+            "> Q1 call t, < R1 IR{k;st=A}, > Q2 retry{k;st=A}, < R1 IR{k;st=A}".to_owned(),
+            "pending hops=2 | ! response-duplicate@4",
+        ),
+        (
+            "> Q1 call t, < R1 IR{k;st=A}, < R1 {}".to_owned(),
+            "input | ! response-duplicate@3",
+        ),
+    ];
+    for (text, expected) in cases {
+        check(&text, expected);
+    }
+}
+
+#[test]
 fn an_answer_that_overtook_its_request_in_an_old_log() {
     check(
         "@10 < R1 {}, @11 > Q1 ping",
-        "completed no-duration | pending=0 errors=0",
+        "completed no-duration | pending=0 errors=0 warnings=0 !",
     );
     check(
         "@10 < E1 -32601, @11 > Q1 ping",
-        "failed errored | errors=1 pending=0",
+        "failed errored | errors=1 pending=0 !",
     );
-    check("@10 < R1 {}, @40 > Q1 ping", "pending | pending=1");
-    check("meta {format:7}, @10 < R1 {}, @11 > Q1 ping", "pending");
+    let told = "pending | pending=1 ! response-unmatched@1";
+    check("@10 < R1 {}, @40 > Q1 ping", told);
+    check(
+        "meta {format:7}, @10 < R1 {}, @11 > Q1 ping",
+        "pending | ! response-unmatched@2",
+    );
+    // What else was said of it is taken back, what it owes to nobody stays, and a cut request that
+    // was spent for it excuses another.
+    check("#2 @10 < R1 {}, #3 @11 > Q1 ping", "completed | !");
+    check(
+        "@10 > Q\"1\" a, @10 < R1 {}, @11 > Q1 ping",
+        "pending, completed | !",
+    );
+    check(
+        "@10 < {\"id\":1,\"result\":{}}\n@11 > Q1 ping",
+        "completed | ! jsonrpc-missing@1",
+    );
+    check(
+        "> {\"params\":{\"x\":\"AAA [trunc]\n@10 < R1 {}, @11 > Q1 ping, @12 < R9 {}, @13 < R8 {}",
+        "completed | ! response-unmatched@5",
+    );
+}
+
+#[test]
+fn a_warning_that_is_taken_back_is_not_counted_when_its_row_is_gone() {
+    let limits = Limits {
+        rows: Some(1),
+        ..Limits::NONE
+    };
+    for (text, warnings) in [
+        ("@10 < R1 {}, @11 > N x, @11 > N y, @11 > Q1 ping", 0),
+        ("@10 < R1 {}, @11 > N x, @11 > N y, @11 > Q2 ping", 1),
+        (
+            "@10 < {\"id\":1,\"result\":{}}\n@11 > N x, @11 > N y, @11 > Q1 ping",
+            1,
+        ),
+        ("> Q1 a, @1 > Q1 b, @1 > N x, @1 > N y, @2 < R1 {}", 0),
+    ] {
+        fold(text, limits, |session| {
+            assert_eq!(session.counters().warnings, warnings, "{text}");
+        });
+    }
 }

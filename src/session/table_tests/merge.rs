@@ -1,39 +1,109 @@
 //! Session-model.md 2: its tables as tests.
 
 use super::*;
+use crate::record::Seq;
+
+pub(super) const ROWS: &[(&str, usize)] = &[
+    ("2.1", SAME.len() + CONFLICTS.len() + 1),
+    ("2.3", GAPS.len() + LIVE.len()),
+];
+
+/// Frames in order of arrival, and a session that they must equal.
+const SAME: &[(&str, &str)] = &[
+    ("#1 > N a, #1 > N a", "#1 > N a"),
+    // Disk, then socket; socket, then disk.
+    (
+        "#1 > Q1 a, #2 < R1 {}, #3 > Q2 b, #2 < R1 {}, #3 > Q2 b, #4 > N c, #5 < R2 {}",
+        "#1 > Q1 a, #2 < R1 {}, #3 > Q2 b, #4 > N c, #5 < R2 {}",
+    ),
+    (
+        "#4 > N c, #5 < R2 {}, #1 > Q1 a, #2 < R1 {}, #3 > Q2 b, #4 > N c, #5 < R2 {}",
+        "#1 > Q1 a, #2 < R1 {}, #3 > Q2 b, #4 > N c, #5 < R2 {}",
+    ),
+];
+
+/// Two contents of one number, and the method of the one that is kept.
+const CONFLICTS: &[(&str, &str, &str)] = &[
+    ("#1 @5 > N a", "#1 @3 > N b", "b"),
+    ("#1 @3 > N a", "#1 @5 > N b [red]", "b"),
+];
+
+/// Numbers in order of arrival, and what is missing.
+const GAPS: &[(&str, &str)] = &[
+    ("#1 > N a, #2 > N b, #5 > N c", "| missing=2 !"),
+    (
+        "#1 > N a, #2 > N b, #5 > N c, #4 > N d",
+        "| missing=1 frames=4 !",
+    ),
+    (
+        "#1 > N a, #2 > N b, #5 > N c, #4 > N d, #3 > N e, #3 > N e",
+        "| missing=0 frames=5 !",
+    ),
+    ("#3 > N a, #4 > N b", "| missing=2 not_loaded=0 !"),
+    (
+        "#1 > N a, #2 > N b, #6 end{dropped:3}",
+        "| missing=3 dropped=3 frames=2 !",
+    ),
+    ("#2 > N a, #1 > N b, #4 > N c, #3 > N d", "| missing=0 !"),
+];
+
+/// The same while history is loading.
+const LIVE: &[(&str, &str)] = &[("#3 > N a, #4 > N b", "| missing=0 not_loaded=2 !")];
 
 #[test]
-fn merging_2_1_and_2_3() {
-    check("#1 > N a, #1 > N a", "| frames=1 conflicts=0");
-    check("#1 > N a, #2 > N b, #5 > N c", "| missing=2");
-    check(
-        "#1 > N a, #2 > N b, #5 > N c, #4 > N d",
-        "| missing=1 frames=4",
-    );
-    check(
-        "#1 > N a, #2 > N b, #5 > N c, #4 > N d, #3 > N e, #3 > N e",
-        "| missing=0 frames=5",
-    );
-    check("#3 > N a, #4 > N b", "| missing=2 not_loaded=0");
-    check(
-        "#1 > N a, #2 > N b, #6 end{dropped:3}",
-        "| missing=3 dropped=3 frames=2",
-    );
-    check("#2 > N a, #1 > N b, #4 > N c, #3 > N d", "| missing=0");
+fn equal_frames_are_one_from_whatever_source_2_1() {
+    for (arrived, whole) in SAME {
+        let of = |text: &str| {
+            fold(text, Limits::NONE, |session| {
+                assert_eq!(session.counters().conflicts, 0);
+                let calls: Vec<_> = session.calls().map(|call| format!("{call:?}")).collect();
+                (session.row_count(), calls, remarks_of(session))
+            })
+        };
+        assert_eq!(of(arrived), of(whole), "{arrived}");
+    }
 }
 
 #[test]
-fn two_contents_of_one_number_leave_one_that_order_does_not_choose() {
-    let cases = [
-        ("#1 @5 > N a", "#1 @3 > N b", "b"),
-        ("#1 @3 > N a", "#1 @5 > N b [red]", "b"),
-        ("#1 @3 > N a", "#1 @3 > Q1 b", "?"),
-    ];
-    for (one, other, winner) in cases {
+fn one_number_of_two_sessions_is_two_frames_2_1() {
+    let mut model = Model::new(Limits::NONE);
+    let frame = script::session("#1 > N a").unwrap().remove(0);
+    let other = SessionKey {
+        id: Arc::from("t"),
+        ..key()
+    };
+    for key in [&key(), &other] {
+        model.ingest(key, &frame, None, None, &mut Vec::new());
+    }
+    let counts: Vec<_> = model.sessions().map(Session::row_count).collect();
+    assert_eq!(counts, [1, 1]);
+    assert!(model.sessions().all(|session| session.remarks().is_empty()));
+}
+
+#[test]
+fn gaps_2_3() {
+    for (text, expected) in GAPS {
+        check(text, expected);
+    }
+    for (text, expected) in LIVE {
+        let mut model = Model::new(Limits::NONE);
+        for envelope in script::session(text).unwrap() {
+            model.ingest(&key(), &envelope, None, None, &mut Vec::new());
+        }
+        model.set_loading(&key(), true);
+        check_session(text, model.session(&key()).unwrap(), expected);
+    }
+}
+
+#[test]
+fn two_contents_of_one_number_leave_one_that_order_does_not_choose_2_1() {
+    let more = [("#1 @3 > N a", "#1 @3 > Q1 b", "?")];
+    for (one, other, winner) in CONFLICTS.iter().chain(&more) {
         let method = |text: &str| {
             fold(text, Limits::NONE, |session| {
                 assert_eq!(session.counters().conflicts, 1, "{text}");
                 assert_eq!(session.row_count(), 1);
+                assert_eq!(remarks_of(session), ["seq-conflict"], "{text}");
                 check_sums(session);
                 session.row(0).unwrap().method.unwrap().to_owned()
             })
@@ -41,6 +111,21 @@ fn two_contents_of_one_number_leave_one_that_order_does_not_choose() {
         let forth = method(&format!("{one}\n{other}\n{other}"));
         let back = method(&format!("{other}\n{one}\n{one}"));
         assert_eq!(forth, back);
-        assert!(winner == "?" || winner == forth);
+        assert!(*winner == "?" || *winner == forth);
     }
+}
+
+#[test]
+fn a_conflict_is_told_once_with_its_first_number() {
+    let text = "#1 > N a, #2 > N b, #2 > N c, #1 > N d, #1 > N e";
+    fold(text, Limits::NONE, |session| {
+        let remarks = session.remarks();
+        assert_eq!(remarks.len(), 1);
+        assert_eq!(remarks[0].level, Level::Observation);
+        assert!(
+            remarks[0].text.contains("2 numbers, the first is 1"),
+            "{remarks:?}"
+        );
+        assert_eq!(session.row(0).unwrap().id.seq, Seq(1));
+    });
 }

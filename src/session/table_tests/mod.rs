@@ -107,6 +107,7 @@ fn figure(session: &Session, name: &str) -> u64 {
         "cancelled" => counters.cancelled,
         "superseded" => counters.superseded,
         "conflicts" => counters.conflicts,
+        "forgotten" => session.forgotten_answers(),
         "missing" => session.missing_frames(),
         "not_loaded" => session.not_loaded(),
         "dropped" => session.dropped_by_writer().unwrap(),
@@ -115,9 +116,14 @@ fn figure(session: &Session, name: &str) -> u64 {
     }
 }
 
-/// All remarks in order of their rows, `code@number`; those below their usual level end in `?`.
+/// All remarks in order of their rows, `code@number`; those below their usual level end in `?`. Those
+/// of the session itself come last, without a number.
 fn remarks_of(session: &Session) -> Vec<String> {
     let rows = (0..session.row_count()).filter_map(|at| session.row(at));
+    let of_session = session.remarks();
+    let of_session = of_session
+        .iter()
+        .map(|remark| remark.code.name().to_owned());
     rows.flat_map(|row| {
         let remarks = session
             .extra(row.id)
@@ -131,7 +137,20 @@ fn remarks_of(session: &Session) -> Vec<String> {
             format!("{}@{}{mark}", remark.code.name(), row.id.seq.0)
         })
     })
+    .chain(of_session)
     .collect()
+}
+
+/// Texts of rows whose script begins with `…`: they go on where the row before ended.
+fn continued<'a>(rows: &'a [(&str, &'a str)]) -> impl Iterator<Item = (String, &'a str)> {
+    let mut before = String::new();
+    rows.iter().map(move |(text, expected)| {
+        before = match text.strip_prefix('…') {
+            Some(more) => format!("{before}, {}", more.trim_start_matches([' ', '…'])),
+            None => (*text).to_owned(),
+        };
+        (before.clone(), *expected)
+    })
 }
 
 /// Checks a session against `CALL, CALL | FIGURE=N … ! CODE@ROW …`: each call is a list of words that
@@ -210,11 +229,15 @@ fn check(text: &str, expected: &str) {
 }
 
 #[track_caller]
-fn check_kind(text: &str, kind: Kind) {
-    fold(text, Limits::NONE, |session| {
-        let last = session.row(session.row_count() - 1).unwrap();
-        assert_eq!(last.kind, kind, "{text}");
-        let bad = u64::from(kind == Kind::Invalid);
-        assert_eq!(session.counters().invalid, bad, "{text}");
-    });
+fn check_kind(text: &str, kind: Kind, remarks: &str) {
+    for text in text.split("` / `") {
+        fold(text, Limits::NONE, |session| {
+            let last = session.row(session.row_count() - 1).unwrap();
+            assert_eq!(last.kind, kind, "{text}");
+            let bad = u64::from(kind == Kind::Invalid);
+            assert_eq!(session.counters().invalid, bad, "{text}");
+            let expected: Vec<&str> = remarks.split_whitespace().collect();
+            assert_eq!(remarks_of(session), expected, "{text}");
+        });
+    }
 }

@@ -1,0 +1,191 @@
+//! Responses that answer nothing that was seen: which of the many good reasons there are for that, and
+//! a warning only where there is none (session-model.md 4.5).
+
+use super::{
+    classify::Parts,
+    hops::Side,
+    key::Key,
+    machine::{At, Machine},
+    reading::is_redacted,
+    remark::{Code, Level},
+    wording::shown,
+};
+use crate::{record::HttpFields, wire::json};
+
+/// What is said of a response without request, and taken back when the request comes
+/// (session-model.md 4.4, M6).
+pub(super) const PROVISIONAL: [Code; 5] = [
+    Code::ResponseUnmatched,
+    Code::ResponseUnmatchedGap,
+    Code::ResponseIdType,
+    Code::ResponseForgotten,
+    Code::ResponseAmbiguous,
+];
+
+impl Machine {
+    /// Folds a response that was matched with nothing; `several` when it fits more than one request.
+    pub(super) fn unmatched(
+        &mut self,
+        at: &At,
+        http: Option<&HttpFields>,
+        parts: &Parts<'_>,
+        key: Option<Key>,
+        several: bool,
+    ) {
+        let fails = parts.error.is_some() || parts.result.is_none();
+        let counted = fails && !(at.status >= 400 && self.is_sanctioned(at, http, true));
+        if counted {
+            self.mark_errored(at.row);
+        }
+        let before = (self.counters.warnings, *self.unlinked.of(at.side.other()));
+        match &key {
+            // A body of a refusal: whatever its id, it belongs to the exchange (8.1).
+            _ if fails && at.status >= 400 => {}
+            None => self.judge_nameless(at, parts, fails),
+            Some(key) => self.judge_unmatched(at, http, parts, key, several),
+        }
+        if let Some(key) = key {
+            let excused = before.1 > *self.unlinked.of(at.side.other());
+            let warned = self.counters.warnings > before.0;
+            self.note_early(At { counted, ..*at }, key, parts, (excused, warned));
+        }
+    }
+
+    /// One whose id is null, absent or redacted.
+    fn judge_nameless(&mut self, at: &At, parts: &Parts<'_>, fails: bool) {
+        let hidden = parts.id.is_some_and(|id| is_redacted(id, at.redacted));
+        // The answer to a notification: it has no id because nothing could be named.
+        let to_notification = at.exchange != 0
+            && self.exchanges.contains(&at.exchange)
+            && self.hops.of_exchange(at.exchange).is_empty();
+        if hidden || at.truncated || parts.error.is_none() && parts.result.is_none() {
+            return;
+        }
+        let who = at.side.word();
+        if fails {
+            let text = format!("The {who} sent an error that names no request.");
+            self.remark(at.row, Code::ErrorWithoutRequest, text);
+        } else if !to_notification && !self.excused(at.side) {
+            let text = format!("The {who} sent a result that names no request.");
+            self.remark(at.row, Code::ResultIdNull, text);
+        }
+    }
+
+    fn judge_unmatched(
+        &mut self,
+        at: &At,
+        http: Option<&HttpFields>,
+        parts: &Parts<'_>,
+        key: &Key,
+        several: bool,
+    ) {
+        let asker = at.side.other();
+        let hidden = self.hops.hides_one(asker);
+        // A response with neither member has its own remark (3.2.4); one that was cut is not judged.
+        let silent = at.truncated || parts.error.is_none() && parts.result.is_none();
+        if self.excused(at.side) || hidden || silent {
+            return;
+        }
+        let (who, asker_word) = (at.side.word(), asker.word());
+        let id = shown(parts.id.unwrap_or_default());
+        if several {
+            let text = format!(
+                "The {who} answered the id {id}, which several requests of the {asker_word} carry."
+            );
+            self.remark(at.row, Code::ResponseAmbiguous, text);
+            return;
+        }
+        if self.hops.with_key(asker, key).next().is_none() && self.waits_retyped(at, asker, parts) {
+            let text = format!(
+                "The {who} answered the id {id}; the {asker_word} sent it with the other type of a \
+                 number and a string."
+            );
+            self.remark_absence(at, Code::ResponseIdType, text);
+            return;
+        }
+        let resumed = http
+            .and_then(|http| http.http_method.as_deref())
+            .is_some_and(|method| method.eq_ignore_ascii_case("GET"));
+        let (code, why) = if at.hole > 0 || resumed {
+            let why = "whose request may lie in a frame that is not there";
+            (Code::ResponseUnmatchedGap, why)
+        } else if self.counters.forgotten_calls > 0 || self.hops.forgotten() > 0 {
+            let why = "whose request may be among those that were forgotten";
+            (Code::ResponseForgotten, why)
+        } else {
+            (
+                Code::ResponseUnmatched,
+                "which no request of the other side carries",
+            )
+        };
+        self.remark(
+            at.row,
+            code,
+            format!("The {who} answered the id {id}, {why}."),
+        );
+    }
+
+    /// Takes one of the truncated requests that could not be linked: this may be its answer
+    /// (session-model.md 3.4).
+    fn excused(&mut self, sender: Side) -> bool {
+        let cut = self.unlinked.of(sender.other());
+        let any = *cut > 0;
+        *cut = cut.saturating_sub(1);
+        any
+    }
+
+    /// True when a request waits whose id is the same text with the other type.
+    fn waits_retyped(&self, at: &At, asker: Side, parts: &Parts<'_>) -> bool {
+        let id = parts.id.unwrap_or_default();
+        let retyped = if id.first() == Some(&b'"') {
+            json::string(id).and_then(|text| {
+                let is_number = matches!(text.as_bytes().first(), Some(b'-' | b'0'..=b'9'));
+                is_number.then(|| Key::read(text.as_bytes())).flatten()
+            })
+        } else {
+            let mut text = Vec::with_capacity(id.len() + 2);
+            text.push(b'"');
+            text.extend_from_slice(id);
+            text.push(b'"');
+            Key::read(&text)
+        };
+        let Some(retyped) = retyped else { return false };
+        let mut waiting = self.hops.with_key(asker, &retyped);
+        waiting.any(|(_, hop)| {
+            let near = !at.http || hop.conn == at.conn || hop.client == at.client;
+            hop.waiting && near
+        })
+    }
+
+    /// Takes back what was said of an answer that came before its request.
+    pub(super) fn withdraw_unmatched(&mut self, at: &At, (excused, warned): (bool, bool)) {
+        if excused {
+            let cut = self.unlinked.of(at.side.other());
+            *cut = cut.saturating_add(1);
+        }
+        self.withdraw_all(at.row, &PROVISIONAL, warned);
+    }
+
+    /// Takes remarks back; `warned` tells that they are what made the frame count as warned, for a
+    /// row that was dropped meanwhile.
+    pub(super) fn withdraw_all(&mut self, row: super::row::RowId, codes: &[Code], warned: bool) {
+        if self.rows.by_id(row).is_some() {
+            for code in codes {
+                self.withdraw(row, *code);
+            }
+        } else if warned {
+            self.counters.warnings = self.counters.warnings.saturating_sub(1);
+        }
+    }
+
+    /// True when a row has a warning.
+    pub(super) fn warns(&self, row: super::row::RowId) -> bool {
+        let extra = self.extras.get(&row);
+        extra.is_some_and(super::extra::Extra::warns)
+    }
+
+    /// Makes a remark as an observation, whatever its usual level.
+    pub(super) fn observe(&mut self, row: super::row::RowId, code: Code, text: String) {
+        self.remark_as(row, code, code.level().min(Level::Observation), text.into());
+    }
+}
