@@ -177,10 +177,12 @@ pub struct Call {
     pub request_seq: Seq,
     /// End of the last interval that a share was charged with.
     pub(super) mark: Option<Timestamp>,
-    /// An open hop was left without answer when it was cancelled.
+    /// An open hop was left without answer when it was cancelled or its answer lost.
     pub(super) awaits_late: bool,
     /// It ended by an HTTP failure or a lost answer: it gives no duration (session-model.md 17).
     pub(super) refused: bool,
+    /// A later frame may make its refusal good.
+    pub(super) may_resolve: bool,
     /// The last frame that was linked to it.
     pub(super) last_row: RowId,
     /// Number of its newest request.
@@ -287,6 +289,7 @@ impl Call {
             mark: None,
             awaits_late: false,
             refused: false,
+            may_resolve: false,
             last_row: RowId::default(),
             waiting_seq: seq,
             waiting_hops: SmallVec::new(),

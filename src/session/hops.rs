@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use smallvec::SmallVec;
 
-use super::{call::CallId, hash::Map, hop_index::HopIndex, key::Key};
+use super::{call::CallId, hash::Map, hop_index::HopIndex, key::Key, revisions::Counted};
 use crate::record::Seq;
 
 /// Hops that no longer wait and are remembered (session-model.md 22.3).
@@ -102,6 +102,8 @@ pub(super) struct HopEntry {
     pub(super) declared: Option<bool>,
     /// The same of what it declared, else of what was negotiated (session-model.md 14.1).
     pub(super) effective: Option<bool>,
+    /// What the request was counted under.
+    pub(super) counted: Counted,
     /// The request asked for a task, or its parameters are unknown.
     pub(super) wants_task: bool,
     pub(super) task_id: Option<Arc<str>>,
@@ -167,12 +169,7 @@ impl Hops {
             self.by_token.remove((entry.side, token), surplus);
             self.by_token.add((entry.side, token), id);
         }
-        if entry.exchange != 0 {
-            self.by_exchange.entry(entry.exchange).or_default().push(id);
-        }
-        if entry.side == Side::Client {
-            *self.waiting_on.entry(entry.conn).or_default() += 1;
-        }
+        self.starts_waiting(id, entry.side, entry.conn, entry.exchange);
         if let Some(slot) = usize::try_from(id)
             .ok()
             .and_then(|at| self.slots.get_mut(at))
@@ -218,6 +215,33 @@ impl Hops {
             && let Some(oldest) = self.done.pop_front()
         {
             self.forget(oldest);
+        }
+    }
+
+    /// Takes an answer back; the hop waits again or not.
+    pub(super) fn unanswer(&mut self, id: HopId, waits: bool) {
+        let Some(hop) = self.get_mut(id).filter(|hop| hop.answered) else {
+            return;
+        };
+        hop.answered = false;
+        if !waits || hop.waiting {
+            return;
+        }
+        hop.waiting = true;
+        let (side, conn, exchange) = (hop.side, hop.conn, hop.exchange);
+        self.starts_waiting(id, side, conn, exchange);
+        if let Some(at) = self.done.iter().rposition(|done| *done == id) {
+            self.done.remove(at);
+        }
+    }
+
+    /// Puts a hop into what is kept of those that wait.
+    fn starts_waiting(&mut self, id: HopId, side: Side, conn: u32, exchange: u64) {
+        if exchange != 0 {
+            self.by_exchange.entry(exchange).or_default().push(id);
+        }
+        if side == Side::Client {
+            *self.waiting_on.entry(conn).or_default() += 1;
         }
     }
 
@@ -381,6 +405,7 @@ mod tests {
             seq: Seq(1),
             declared: None,
             effective: None,
+            counted: Counted::default(),
             wants_task: false,
             task_id: None,
         };

@@ -11,6 +11,8 @@ mod atoms;
 mod call;
 mod canonical;
 mod classify;
+mod client;
+mod closing;
 mod counters;
 mod early;
 mod extra;
@@ -35,8 +37,11 @@ mod peers;
 mod probes;
 mod reading;
 mod refusals;
+mod refused;
 mod remark;
 mod requests;
+mod resolving;
+mod revisions;
 mod row;
 mod row_store;
 mod seqs;
@@ -46,18 +51,23 @@ mod seqs;
 )]
 mod session;
 mod settled;
+mod stated;
 mod stats;
 mod stored;
+mod summary;
 
 pub use call::{Call, CallId, CallState, DisplayStatus, Hop, Resolved, WaitingOn};
+pub use client::{Client, ClientScope, Implementation};
 pub use counters::Counters;
 pub use extra::{Extra, StateIssue};
 pub use fact::Fact;
 pub use filter::{Filter, FilterError, FilterScope};
 pub use model::{Limits, Model};
 pub use remark::{Code, Level, Remark};
+pub use revisions::{Era, RevisionCount};
 pub use row::{Body, Kind, Row, RowFlags, RowId};
-pub use session::{Client, Health, Implementation, Session, Source};
+pub use session::{Health, Session, Source};
+pub use stated::{Advert, Extension};
 pub use stats::{Durations, ToolStats};
 
 #[cfg(test)]
