@@ -57,6 +57,19 @@ pub enum Resolved {
     Elicitation,
 }
 
+impl Resolved {
+    /// The word of exports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Era => "era",
+            Self::Version => "version",
+            Self::Session => "session",
+            Self::Elicitation => "elicitation",
+        }
+    }
+}
+
 /// The status word that a viewer shows (session-model.md 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DisplayStatus {
@@ -232,6 +245,11 @@ impl Call {
     /// True when its times count in statistics (session-model.md 17): finished, and answered.
     pub fn is_measured(&self) -> bool {
         self.duration_nanos().is_some() && !self.refused && !self.lost
+    }
+
+    /// The frame that answered its newest request; the error object is read from there again.
+    pub fn answer_row(&self) -> Option<RowId> {
+        self.hops.last()?.answer
     }
 
     /// True while it can still get its answer.

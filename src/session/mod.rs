@@ -51,6 +51,7 @@ mod seqs;
 )]
 mod session;
 mod settled;
+mod side;
 mod stated;
 mod stats;
 mod stored;
