@@ -10,7 +10,9 @@ use super::{
     matching::{Found, Wanted},
     parked::Shape,
     reading::{self, ErrorFacts, ResultFacts},
+    refused::Verdict,
     remark::Code,
+    revisions::Counted,
     row::RowId,
     wording::distance,
 };
@@ -36,7 +38,9 @@ impl Machine {
         let fails = parts.error.is_some() || parts.result.is_none();
         let found = self.hops.find(&wanted(at, parts, key.as_ref(), fails));
         let Found::Hop(hop) = found else {
-            self.unmatched(at, http, parts, key, found == Found::Several);
+            if !(fails && self.refuse_nameless(at, http, parts, key.as_ref(), facts)) {
+                self.unmatched(at, http, parts, key, found == Found::Several);
+            }
             return;
         };
         self.take_peer(at, http, hop);
@@ -47,9 +51,10 @@ impl Machine {
         } else {
             Vec::new()
         };
-        self.answered(at, hop, parts, facts);
+        let verdict = Verdict::read(at, self.hops.get(hop), parts);
+        self.answered(at, hop, parts, &verdict, facts);
         for other in others {
-            self.refuse(at, other, facts);
+            self.refuse(at, other, &verdict, facts);
         }
     }
 
@@ -80,7 +85,14 @@ impl Machine {
         Some(call)
     }
 
-    fn answered(&mut self, at: &At, hop: HopId, parts: &Parts<'_>, facts: &mut Vec<Fact>) {
+    fn answered(
+        &mut self,
+        at: &At,
+        hop: HopId,
+        parts: &Parts<'_>,
+        verdict: &Verdict,
+        facts: &mut Vec<Fact>,
+    ) {
         let Some(entry) = self.hops.get(hop) else {
             return;
         };
@@ -98,8 +110,10 @@ impl Machine {
             _ => None,
         };
         if let Some(read) = &read {
-            self.learn(hop, read);
+            self.learn(hop, read, at.redacted);
         }
+        self.before_answer(at, hop, facts);
+        self.note_status(at, hop, verdict, facts);
         let outcome = self.outcome(hop, parts, read);
         let Some(id) = self.take_answer(at.row, hop, facts) else {
             return;
@@ -111,19 +125,13 @@ impl Machine {
         }
         match outcome {
             Outcome::Final(answer) => {
-                let greets = matches!(answer, Answer::Ok { .. })
-                    && self
-                        .call(id)
-                        .is_some_and(|call| &*call.method == "initialize" && call.from_client);
-                if greets && let Some(client) = self.hops.get(hop).map(|hop| hop.client) {
-                    self.greeted(client, facts);
-                }
                 self.lookup_answered(at, hop, parts, facts);
                 self.finish(at, id, &answer, facts);
             }
             Outcome::Interim(result) => self.park(at, hop, &result, facts),
             Outcome::Task(result) => self.hand_over(at, id, &result, facts),
         }
+        self.judge(at, hop, verdict, facts);
     }
 
     /// What later rules about the same id need to know of an answer.
@@ -210,10 +218,6 @@ impl Machine {
         if late {
             self.mark_problem(at.row);
         }
-        self.note_probe(id, answer);
-        if errored {
-            self.probe_refused(at, id, facts);
-        }
     }
 
     /// Tells how long after the cancellation an answer came (session-model.md 7.3.1).
@@ -224,15 +228,6 @@ impl Machine {
             None => format!("The {who} answered what the {other} had cancelled."),
         };
         self.remark(at.row, Code::LateAnswer, text);
-    }
-
-    /// A refused probe says nothing of the revision (session-model.md 14.2.2).
-    fn note_probe(&mut self, id: CallId, answer: &Answer) {
-        if let (Answer::Error(error), Some(call)) = (answer, self.call(id))
-            && (error.code == Some(-32_022) || &*call.method == "server/discover")
-        {
-            self.peers.was_probe(id);
-        }
     }
 
     fn park(&mut self, at: &At, hop: HopId, result: &ResultFacts<'_>, facts: &mut Vec<Fact>) {
@@ -271,11 +266,11 @@ impl Machine {
     }
 
     /// What results tell of the peers, late ones included (session-model.md 5.2, 14.2).
-    fn learn(&mut self, hop: HopId, read: &ResultFacts<'_>) {
+    fn learn(&mut self, hop: HopId, read: &ResultFacts<'_>, redacted: bool) {
         let Some(entry) = self.hops.get(hop) else {
             return;
         };
-        let (side, client, id) = (entry.side, entry.client, entry.call);
+        let (side, client, id, counted) = (entry.side, entry.client, entry.call, entry.counted);
         if side != Side::Client {
             return;
         }
@@ -293,11 +288,17 @@ impl Machine {
             self.peers.serve(server);
         }
         if let (Some(version), true) = (&read.version, initialized) {
-            self.peers.negotiate(id, client, version);
+            let revision = self.peers.revisions.negotiate(client, version);
+            self.peers.made_under(
+                id,
+                Counted {
+                    revision,
+                    ..counted
+                },
+            );
         }
-        if let (Some(version), true) = (&read.supported, greets) {
-            self.peers.supports(version);
-        }
+        let stated = &mut self.peers.stated;
+        stated.hear_server(&read.raw, greets, read.server_in_meta, redacted);
     }
 }
 
@@ -332,7 +333,8 @@ fn take_outcome(call: &mut Call, answer: &Answer) -> bool {
             call.error_code = error.code;
             let declined = error.code == Some(-1) && &*call.method == "sampling/createMessage";
             let harmless = declined || (call.late_result && error.says_cancelled);
-            call.errored = !harmless && !call.method.starts_with("notifications/");
+            let owed = !call.method.starts_with("notifications/") && call.resolved.is_none();
+            call.errored = !harmless && owed;
             call.errored
         }
     }

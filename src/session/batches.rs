@@ -4,9 +4,9 @@ use super::{
     classify::Classified,
     hops::Side,
     machine::{At, Machine},
-    peers,
     reading::Params,
     remark::Code,
+    revisions,
     row::Kind,
     wording::shown,
 };
@@ -29,7 +29,7 @@ impl Machine {
             return;
         }
         let who = at.side.word();
-        let forbids = |version: &str| peers::is_at_least(version, REMOVED) == Some(true);
+        let forbids = |version: &str| revisions::is_at_least(version, REMOVED) == Some(true);
         let in_meta = frame
             .parts
             .params
@@ -50,7 +50,9 @@ impl Machine {
         } else {
             at.client
         };
-        let negotiated = self.peers.effective(client, None);
+        let revisions = &mut self.peers.revisions;
+        let negotiated = revisions.effective(client, None);
+        let negotiated = revisions.name(negotiated).map(std::sync::Arc::clone);
         if let Some(version) = negotiated.filter(|version| forbids(version)) {
             // What is not seen may be a greeting that agreed on another revision.
             let greeted = self.id_spaces.start(client).unwrap_or(Seq(0));

@@ -57,6 +57,19 @@ pub enum Resolved {
     Elicitation,
 }
 
+impl Resolved {
+    /// The word of exports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Era => "era",
+            Self::Version => "version",
+            Self::Session => "session",
+            Self::Elicitation => "elicitation",
+        }
+    }
+}
+
 /// The status word that a viewer shows (session-model.md 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DisplayStatus {
@@ -177,10 +190,12 @@ pub struct Call {
     pub request_seq: Seq,
     /// End of the last interval that a share was charged with.
     pub(super) mark: Option<Timestamp>,
-    /// An open hop was left without answer when it was cancelled.
+    /// An open hop was left without answer when it was cancelled or its answer lost.
     pub(super) awaits_late: bool,
     /// It ended by an HTTP failure or a lost answer: it gives no duration (session-model.md 17).
     pub(super) refused: bool,
+    /// A later frame may make its refusal good.
+    pub(super) may_resolve: bool,
     /// The last frame that was linked to it.
     pub(super) last_row: RowId,
     /// Number of its newest request.
@@ -230,6 +245,11 @@ impl Call {
     /// True when its times count in statistics (session-model.md 17): finished, and answered.
     pub fn is_measured(&self) -> bool {
         self.duration_nanos().is_some() && !self.refused && !self.lost
+    }
+
+    /// The frame that answered its newest request; the error object is read from there again.
+    pub fn answer_row(&self) -> Option<RowId> {
+        self.hops.last()?.answer
     }
 
     /// True while it can still get its answer.
@@ -287,6 +307,7 @@ impl Call {
             mark: None,
             awaits_late: false,
             refused: false,
+            may_resolve: false,
             last_row: RowId::default(),
             waiting_seq: seq,
             waiting_hops: SmallVec::new(),

@@ -15,6 +15,8 @@ pub struct Counters {
     pub invalid: u64,
     /// Lines of standard error.
     pub stderr_lines: u64,
+    /// Frames of which only a part was recorded.
+    pub truncated: u64,
     /// Frames that are errored, each once.
     pub errors: u64,
     /// Frames with at least one warning.

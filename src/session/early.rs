@@ -7,6 +7,7 @@ use super::{
     key::Key,
     machine::{Answer, At, Machine},
     reading::{ErrorFacts, ResultFacts},
+    refused::Verdict,
 };
 
 /// How far an answer may stand before its request in logs that number the two directions
@@ -81,6 +82,16 @@ impl Machine {
             }
             self.withdraw_unmatched(&early.at, early.said);
             self.finish(&early.at, call, &early.answer, facts);
+            let verdict = Verdict {
+                fails: matches!(early.answer, Answer::Error(_)),
+                code: match &early.answer {
+                    Answer::Error(error) => error.code,
+                    _ => None,
+                },
+                own_id: true,
+                supported: Vec::new(),
+            };
+            self.judge(&early.at, hop, &verdict, facts);
         }
     }
 }

@@ -5,6 +5,7 @@ use bytes::Bytes;
 
 use super::{
     classify::{self, Classified},
+    closing::{Closing, LEAST_KEPT},
     fact::Fact,
     head::Control,
     hops::{ClientKey, Side},
@@ -159,7 +160,10 @@ impl Machine {
             status: classify::status_of(envelope),
             http: http.is_some() || envelope.transport == Transport::Http,
             truncated: envelope.truncated,
+            cut: envelope.truncated && is_cut(envelope, side),
             redacted: envelope.redacted,
+            challenge: http.is_some_and(|http| is_challenge(http, envelope.redacted)),
+            undelivered: http.is_some_and(|http| http.undelivered),
             counted: false,
             unparsed: false,
         }
@@ -194,6 +198,7 @@ impl Machine {
         frame: &Classified<'_>,
         facts: &mut Vec<Fact>,
     ) {
+        self.exchange_went_well(at, facts);
         match frame.kind {
             Kind::Request => self.request(at, http, &frame.parts, facts),
             Kind::Response => self.response(at, http, &frame.parts, facts),
@@ -225,6 +230,7 @@ impl Machine {
         if let Some(ts) = envelope.ts {
             self.activity.count(ts);
         }
+        self.counters.truncated += u64::from(envelope.truncated);
         let message = matches!(kind, Kind::Request | Kind::Response | Kind::Notification);
         if side == Some(Side::Client) && message && at.exchange != 0 {
             if self.exchanges.len() >= MAX_EXCHANGES {
@@ -237,6 +243,9 @@ impl Machine {
         } else if at.http && side == Some(Side::Client) && kind == Kind::Response {
             let http = envelope.http.as_deref();
             at.client = self.peers.client_key(http, at.conn, None, false);
+        }
+        if !self.cut.is_empty() && side == Some(Side::Server) {
+            self.cut.remove(&at.exchange);
         }
         self.drop_early(at);
     }
@@ -294,10 +303,25 @@ impl Machine {
     }
 
     /// Folds a record of the recorder itself: it has no row.
-    pub(super) fn meta(&mut self, envelope: &Envelope, facts: &mut Vec<Fact>) {
+    pub(super) fn meta(
+        &mut self,
+        envelope: &Envelope,
+        arrival: Arrival<'_>,
+        facts: &mut Vec<Fact>,
+    ) {
         self.head.take(envelope);
-        if self.head.control(envelope) == Control::Unobserved {
-            self.unlinked_frame(Side::Client, envelope.seq, facts);
+        match self.head.control(envelope) {
+            Control::None => {}
+            Control::Unobserved => self.unlinked_frame(Side::Client, envelope.seq, facts),
+            Control::Closed { exchange, by } => {
+                let closing = Closing {
+                    exchange,
+                    by,
+                    ts: envelope.ts,
+                    hole: arrival.hole,
+                };
+                self.exchange_closed(&closing, facts);
+            }
         }
     }
 
@@ -323,6 +347,30 @@ impl Machine {
         for call in waiting {
             self.change(call, facts, super::call::Call::set_maybe_lost);
         }
+    }
+}
+
+/// An answer over HTTP of which less is there than a recorder keeps (session-model.md 8.3).
+fn is_cut(envelope: &Envelope, side: Side) -> bool {
+    let length = match &envelope.payload {
+        Payload::Nothing => 0,
+        Payload::Raw(raw) => raw.bytes().len(),
+        Payload::Text(text) => text.len(),
+    };
+    let exchange = envelope.http.as_deref().map_or(0, |http| http.exchange);
+    side == Side::Server && exchange != 0 && length < LEAST_KEPT
+}
+
+/// A refusal that says what is needed to go on (session-model.md 8.4).
+fn is_challenge(http: &HttpFields, redacted: bool) -> bool {
+    let challenge = http.auth_challenge.as_deref().unwrap_or_default();
+    match http.status {
+        401 => !challenge.is_empty(),
+        // What redaction took away may have named it.
+        403 => {
+            challenge.contains("insufficient_scope") || redacted && challenge.contains("[REDACTED]")
+        }
+        _ => false,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::atoms::clip;
 use crate::{
     base::Timestamp,
     record::{Envelope, Payload, Transport},
@@ -11,6 +12,8 @@ use crate::{
 
 /// Words of a command that are kept.
 const MAX_WORDS: usize = 256;
+/// Bytes of the word that says who closed.
+const MAX_CLOSER: usize = 32;
 
 /// Fields of the session.
 #[derive(Debug, Default)]
@@ -24,19 +27,30 @@ pub(super) struct Head {
     pub(super) format: u64,
     pub(super) dropped: Option<u64>,
     pub(super) end: Option<(Option<i32>, Option<String>)>,
-    /// The server was the first to close.
-    pub(super) closed_by_server: bool,
+    /// Who was the first to close.
+    pub(super) closed_by: Option<Box<str>>,
     pub(super) first: Option<Timestamp>,
     pub(super) last: Option<Timestamp>,
 }
 
 /// A control record that matters to calls.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Control {
     /// Nothing beyond the head.
     None,
     /// A request body that could not be read.
     Unobserved,
+    /// An HTTP exchange ended before its response was complete.
+    Closed { exchange: u64, by: Closer },
+}
+
+/// Who ended an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closer {
+    Client,
+    Server,
+    /// The recorder itself, when it was told to end.
+    Recorder,
 }
 
 impl Head {
@@ -62,7 +76,7 @@ impl Head {
         };
         let mut event = None;
         let (mut dropped, mut code, mut signal) = (None, None, None);
-        let mut closer = None;
+        let (mut closer, mut closed, mut reason, mut exchange) = (None, None, None, 0);
         for (name, value) in json::members(raw.bytes()) {
             match name {
                 b"command" if value.starts_with(b"[") => {
@@ -80,6 +94,9 @@ impl Head {
                 b"exit_code" => code = number::<i32>(value),
                 b"signal" => signal = text(value),
                 b"closed_by" => closer = text(value),
+                b"closed" => closed = text(value),
+                b"reason" => reason = text(value),
+                b"exchange" => exchange = number(value).unwrap_or(0),
                 _ => {}
             }
         }
@@ -87,10 +104,19 @@ impl Head {
             Some("end") => {
                 self.dropped = dropped.or(self.dropped);
                 self.end = Some((code, signal));
-                self.closed_by_server = closer.as_deref() == Some("server");
+                self.closed_by = closer.map(|word| clip(&word, MAX_CLOSER).into());
                 Control::None
             }
             Some("unobserved") => Control::Unobserved,
+            Some("exchange_closed") => {
+                let by = match (reason.as_deref(), closed.as_deref()) {
+                    (Some("shutdown"), _) => Closer::Recorder,
+                    (_, Some("client")) => Closer::Client,
+                    (_, Some("server")) => Closer::Server,
+                    _ => return Control::None,
+                };
+                Control::Closed { exchange, by }
+            }
             _ => Control::None,
         }
     }

@@ -1,16 +1,17 @@
 //! Request frames by id, exchange and progress token, and the search for the one that an answer
 //! belongs to (session-model.md 4.4).
 
-use std::{
-    collections::VecDeque,
-    hash::{Hash, Hasher},
-    sync::Arc,
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use smallvec::SmallVec;
 
-pub(super) use super::matching::only;
-use super::{call::CallId, hash::Map, hop_index::HopIndex, key::Key, reuse::Shared};
+use super::{
+    call::CallId, hash::Map, hop_index::HopIndex, key::Key, reuse::Shared, revisions::Counted,
+};
+pub(super) use super::{
+    matching::only,
+    side::{ClientKey, PerSide, Side},
+};
 use crate::record::Seq;
 
 /// Hops that no longer wait and are remembered (session-model.md 22.3).
@@ -21,79 +22,6 @@ const GROWTH: usize = 4_096;
 const MAX_EQUAL: usize = 128;
 /// Hops of one token that are looked at.
 const MAX_TOKEN: usize = 16;
-
-/// Who sent a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Side {
-    Client,
-    Server,
-}
-
-impl Side {
-    pub(super) fn other(self) -> Self {
-        match self {
-            Self::Client => Self::Server,
-            Self::Server => Self::Client,
-        }
-    }
-}
-
-/// A value for each of the two senders.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PerSide<T> {
-    client: T,
-    server: T,
-}
-
-impl<T> PerSide<T> {
-    pub(super) fn of(&mut self, side: Side) -> &mut T {
-        match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        }
-    }
-}
-
-/// One logical client (session-model.md 4.1), by numbers of names; 0 is missing.
-/// With a peer, that alone tells clients apart.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ClientKey {
-    pub(super) peer: u32,
-    pub(super) host: u32,
-    pub(super) who: u32,
-}
-
-impl PartialEq for ClientKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.scope() == other.scope()
-    }
-}
-
-impl Eq for ClientKey {}
-
-impl Hash for ClientKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.scope().hash(state);
-    }
-}
-
-impl ClientKey {
-    fn scope(self) -> (u32, u32, u32) {
-        match self.peer {
-            0 => (0, self.host, self.who),
-            peer => (peer, 0, 0),
-        }
-    }
-
-    /// A missing part agrees with any; two peers only when equal.
-    pub(super) fn agrees(self, other: Self) -> bool {
-        let part = |one: u32, other: u32| one == 0 || other == 0 || one == other;
-        if self.peer != 0 && other.peer != 0 {
-            return self.peer == other.peer;
-        }
-        part(self.host, other.host) && part(self.who, other.who)
-    }
-}
 
 /// Place of a hop in the table.
 pub(super) type HopId = u32;
@@ -127,6 +55,8 @@ pub(super) struct HopEntry {
     pub(super) declared: Option<bool>,
     /// The same of what it declared, else of what was negotiated (session-model.md 14.1).
     pub(super) effective: Option<bool>,
+    /// What the request was counted under.
+    pub(super) counted: Counted,
     /// The request asked for a task, or its parameters are unknown.
     pub(super) wants_task: bool,
     pub(super) task_id: Option<Arc<str>>,
@@ -189,15 +119,10 @@ impl Hops {
             self.by_token.remove((entry.side, token), surplus);
             self.by_token.add((entry.side, token), id);
         }
-        if entry.exchange != 0 {
-            self.by_exchange.entry(entry.exchange).or_default().push(id);
-        }
-        if entry.side == Side::Client {
-            *self.waiting_on.entry(entry.conn).or_default() += 1;
-        }
         if entry.hidden {
             *self.hidden.of(entry.side) += 1;
         }
+        self.starts_waiting(id, entry.side, entry.conn, entry.exchange);
         if let Some(slot) = usize::try_from(id)
             .ok()
             .and_then(|at| self.slots.get_mut(at))
@@ -244,6 +169,33 @@ impl Hops {
         {
             self.forgotten = self.forgotten.saturating_add(1);
             self.forget(oldest);
+        }
+    }
+
+    /// Takes an answer back; the hop waits again or not.
+    pub(super) fn unanswer(&mut self, id: HopId, waits: bool) {
+        let Some(hop) = self.get_mut(id).filter(|hop| hop.answered) else {
+            return;
+        };
+        hop.answered = false;
+        if !waits || hop.waiting {
+            return;
+        }
+        hop.waiting = true;
+        let (side, conn, exchange) = (hop.side, hop.conn, hop.exchange);
+        self.starts_waiting(id, side, conn, exchange);
+        if let Some(at) = self.done.iter().rposition(|done| *done == id) {
+            self.done.remove(at);
+        }
+    }
+
+    /// Puts a hop into what is kept of those that wait.
+    fn starts_waiting(&mut self, id: HopId, side: Side, conn: u32, exchange: u64) {
+        if exchange != 0 {
+            self.by_exchange.entry(exchange).or_default().push(id);
+        }
+        if side == Side::Client {
+            *self.waiting_on.entry(conn).or_default() += 1;
         }
     }
 
@@ -358,6 +310,7 @@ mod tests {
             seq: Seq(1),
             declared: None,
             effective: None,
+            counted: Counted::default(),
             wants_task: false,
             task_id: None,
             hidden: false,

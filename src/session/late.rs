@@ -128,7 +128,7 @@ impl Session {
             self.held_bytes += self.machine.frame(envelope, arrival, facts);
             return;
         }
-        self.machine.meta(envelope, facts);
+        self.machine.meta(envelope, arrival, facts);
         facts.push(Fact::Summary);
         if self.metas.len() < MAX_METAS {
             self.held_bytes += payload_len(envelope);

@@ -22,7 +22,9 @@ use super::{
     hops::{ClientKey, HopId, Hops, PerSide, Side},
     parked::Parked,
     peers::Peers,
+    probes::{LoneProbe, Probe},
     reading::ErrorFacts,
+    resolving::Refusals,
     reuse::IdSpaces,
     row::RowId,
     row_store::Rows,
@@ -50,7 +52,13 @@ pub(super) struct At {
     pub(super) status: u16,
     pub(super) http: bool,
     pub(super) truncated: bool,
+    /// An answer over HTTP that was cut shorter than a recorder cuts (session-model.md 8.3).
+    pub(super) cut: bool,
     pub(super) redacted: bool,
+    /// HTTP refused for want of authorization, and said what is needed (session-model.md 8.4).
+    pub(super) challenge: bool,
+    /// The recorder could not reach the target.
+    pub(super) undelivered: bool,
     /// The frame was counted in `errors` when it seemed to answer nothing.
     pub(super) counted: bool,
     /// What its members hold is unknown.
@@ -87,9 +95,13 @@ pub(super) struct Machine {
     pub(super) times: Durations,
     pub(super) activity: Activity,
     /// Requests `server/discover` that a greeting of the old kind may explain.
-    pub(super) probes: Vec<(CallId, ClientKey)>,
-    /// A refused probe that is the only request so far, and the frame that refused it.
-    pub(super) lone_probe: Option<(CallId, RowId)>,
+    pub(super) probes: VecDeque<Probe>,
+    /// A refused probe that is the only request so far.
+    pub(super) lone_probe: Option<LoneProbe>,
+    /// Refusals that may be made good.
+    pub(super) refusals: Refusals,
+    /// Cut answers that are the last frame of their exchange so far.
+    pub(super) cut: Map<u64, (HopId, RowId)>,
     /// Scopes that a greeting began, with what was said of their ids.
     pub(super) id_spaces: IdSpaces,
     /// Last element of a batch of each side whose place in the array is not known.

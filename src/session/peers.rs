@@ -1,14 +1,16 @@
 //! Who takes part: clients, the server, the revision in force (session-model.md 4.1, 14).
 
-use std::{borrow::Cow, collections::VecDeque, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
 use super::{
     atoms::bounded,
     call::CallId,
+    client::{Client, ClientScope, Implementation},
     hash::Map,
     hops::{ClientKey, Side},
     reading::Who,
-    session::{Client, Implementation},
+    revisions::{Counted, RevisionCount, Revisions},
+    stated::Stated,
 };
 use crate::record::HttpFields;
 
@@ -16,30 +18,8 @@ use crate::record::HttpFields;
 const MAX_CLIENTS: usize = 1_024;
 /// Connections that are remembered (session-model.md 22.3).
 const MAX_CONNECTIONS: usize = 4_096;
-/// Requests whose revision can still be taken back when they turn out to be probes.
-const MAX_COUNTED: usize = 32;
-
-/// A revision of 2026-07-28 or later; `None` when the word says nothing (session-model.md 14.1).
-pub(super) fn is_modern(version: &str) -> Option<bool> {
-    is_at_least(version, "2026-07-28")
-}
-
-/// A revision of `first` or later; `None` when the word says nothing.
-pub(super) fn is_at_least(version: &str, first: &str) -> Option<bool> {
-    let bytes = version.as_bytes();
-    if bytes
-        .get(..5)
-        .is_some_and(|head| head.eq_ignore_ascii_case(b"draft"))
-    {
-        return Some(true);
-    }
-    let date = bytes.len() == 10
-        && bytes.iter().enumerate().all(|(at, byte)| match at {
-            4 | 7 => *byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
-    date.then(|| version >= first)
-}
+/// Scopes of one client that are listed.
+const MAX_SCOPES: usize = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Connection {
@@ -53,19 +33,22 @@ struct Connection {
 #[derive(Debug, Default)]
 pub(super) struct Peers {
     pub(super) clients: Vec<Client>,
+    /// Requests that tell nothing of who sent them.
+    pub(super) unidentified: Client,
+    /// Clients that had no place in the list.
+    pub(super) beyond: u64,
+    pub(super) revisions: Revisions,
+    pub(super) stated: Stated,
     numbers: Map<Implementation, u32>,
     pub(super) newest: Option<Implementation>,
     newest_number: u32,
     pub(super) server: Option<Implementation>,
-    supported: Option<Arc<str>>,
-    names: Map<Box<str>, u32>,
+    names: Map<Arc<str>, u32>,
+    /// The same by number, from 1.
+    by_number: Vec<Arc<str>>,
     connections: Map<u32, Connection>,
     /// Who a host declared; `u32::MAX` for several.
     hosts: Map<u32, u32>,
-    negotiated: Map<ClientKey, Arc<str>>,
-    /// The last requests with the revision that they were made under.
-    counted: VecDeque<(CallId, Arc<str>)>,
-    last_known: Option<Arc<str>>,
 }
 
 impl Peers {
@@ -81,7 +64,9 @@ impl Peers {
         // Beyond the bound all further names are one: they accuse nobody, links get rarer.
         let number = u32::try_from(self.names.len() + 1).unwrap_or(u32::MAX);
         if self.names.len() < MAX_CONNECTIONS * 16 {
-            self.names.insert(name.into(), number);
+            let name: Arc<str> = name.into();
+            self.by_number.push(Arc::clone(&name));
+            self.names.insert(name, number);
         }
         number
     }
@@ -103,25 +88,54 @@ impl Peers {
             None if self.clients.len() < MAX_CLIENTS => {
                 self.clients.push(Client {
                     implementation: client.clone(),
-                    requests: 0,
+                    ..Client::default()
                 });
                 let number = u32::try_from(self.clients.len()).unwrap_or(u32::MAX);
                 self.numbers.insert(client.clone(), number);
                 number
             }
-            None => 0,
+            None => {
+                self.beyond = self.beyond.saturating_add(1);
+                0
+            }
         };
         self.newest = Some(client);
         self.newest_number = number;
         number
     }
 
-    /// Counts a request of a client.
-    pub(super) fn count(&mut self, who: u32) {
+    fn client_mut(&mut self, who: u32) -> &mut Client {
         let at = usize::try_from(who).ok().and_then(|who| who.checked_sub(1));
-        if let Some(client) = at.and_then(|at| self.clients.get_mut(at)) {
-            client.requests += 1;
+        match at.and_then(|at| self.clients.get_mut(at)) {
+            Some(client) => client,
+            None => &mut self.unidentified,
         }
+    }
+
+    /// Counts a request of a client.
+    pub(super) fn count(&mut self, key: ClientKey) {
+        let name = |names: &[Arc<str>], number: u32| {
+            let at = usize::try_from(number).ok()?.checked_sub(1)?;
+            names.get(at).map(Arc::clone)
+        };
+        let client = self.client_mut(key.who);
+        client.requests += 1;
+        let scope = (key.peer, key.host);
+        if client.known.last() == Some(&scope) || client.known.contains(&scope) {
+            return;
+        }
+        if client.known.len() >= MAX_SCOPES {
+            client.scopes_cut = true;
+            return;
+        }
+        client.known.push(scope);
+        let (peer, host) = (
+            name(&self.by_number, key.peer),
+            name(&self.by_number, key.host),
+        );
+        self.client_mut(key.who)
+            .scopes
+            .push(ClientScope { peer, host });
     }
 
     /// The client key of a frame that the client sent on a connection.
@@ -183,52 +197,38 @@ impl Peers {
         }
     }
 
-    /// Notes the revision that `initialize` agreed on.
-    pub(super) fn negotiate(&mut self, call: CallId, client: ClientKey, version: &str) {
-        let version: Arc<str> = version.into();
-        if self.negotiated.len() >= MAX_CLIENTS {
-            self.negotiated.clear();
-        }
-        self.negotiated.insert(client, Arc::clone(&version));
-        self.made_under(call, version);
-    }
-
-    /// The revision that a request was made under: what it declared, else what was negotiated.
-    pub(super) fn effective(&self, client: ClientKey, declared: Option<&str>) -> Option<Arc<str>> {
-        let Some(declared) = declared else {
-            return self.negotiated.get(&client).cloned();
+    /// Counts a request of the client under its revision.
+    pub(super) fn made_under(&mut self, call: CallId, counted: Counted) {
+        self.revisions.count(call, counted);
+        let Some(version) = self.revisions.name(counted.revision).map(Arc::clone) else {
+            return;
         };
-        match self.counted.back() {
-            Some((_, newest)) if **newest == *declared => Some(Arc::clone(newest)),
-            _ => Some(declared.into()),
-        }
-    }
-
-    /// Counts a request of the client under a revision.
-    pub(super) fn made_under(&mut self, call: CallId, version: Arc<str>) {
-        self.counted.push_back((call, version));
-        if self.counted.len() > MAX_COUNTED {
-            self.last_known = self.counted.pop_front().map(|(_, version)| version);
+        let all = &mut self.client_mut(counted.who.into()).revisions;
+        match all.iter_mut().find(|one| one.id == counted.revision) {
+            Some(one) => one.requests += 1,
+            None => all.push(RevisionCount {
+                version,
+                requests: 1,
+                id: counted.revision,
+            }),
         }
     }
 
     /// A probe tells nothing of the session (session-model.md 14.2.2).
-    pub(super) fn was_probe(&mut self, call: CallId) {
-        self.counted.retain(|(known, _)| *known != call);
+    pub(super) fn was_probe(&mut self, call: CallId, counted: Counted) {
+        self.revisions.uncount(call, counted);
+        let all = &mut self.client_mut(counted.who.into()).revisions;
+        if let Some(one) = all.iter_mut().find(|one| one.id == counted.revision) {
+            one.requests = one.requests.saturating_sub(1);
+        }
+        all.retain(|one| one.requests > 0);
     }
 
     /// The revision in force.
     pub(super) fn version(&self) -> Option<&str> {
-        let newest = self.counted.back().map(|(_, version)| version);
-        newest
-            .or(self.last_known.as_ref())
-            .or(self.supported.as_ref())
-            .map(|version| &**version)
-    }
-
-    /// Notes the first revision that the server says it supports.
-    pub(super) fn supports(&mut self, version: &str) {
-        self.supported = Some(version.into());
+        let counted = self.revisions.in_force();
+        let known = counted.or_else(|| self.stated.supported.first());
+        known.map(|version| &**version)
     }
 
     /// Notes who the server says it is.

@@ -1,90 +1,128 @@
-//! Refusals that are part of a normal flow: a client that knows both eras asks an old server
-//! `server/discover` first, is refused, and greets it the old way (session-model.md 8.4, `era`).
+//! Clients that know both eras: they ask an old server `server/discover` first, are refused or get no
+//! answer, and greet it the old way (session-model.md 8.4, `era`).
 
 use super::{
-    call::{Call, CallId, CallState, Resolved},
+    call::{CallId, Resolved},
     fact::Fact,
     hops::ClientKey,
     machine::{At, Machine},
+    refused::Asked,
+    resolving::{Need, is_same_client},
+    revisions::Counted,
     row::RowId,
 };
+use crate::record::Seq;
 
-/// Probes that are remembered.
+/// Probes that are remembered while they have no answer.
 const MAX_PROBES: usize = 64;
 /// Refusals that only a modern server gives.
-const MODERN_ERRORS: std::ops::RangeInclusive<i64> = -32_022..=-32_020;
+pub(super) const MODERN_ERRORS: std::ops::RangeInclusive<i64> = -32_022..=-32_020;
+
+/// A request `server/discover`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    call: CallId,
+    client: ClientKey,
+    seq: Seq,
+    counted: Counted,
+}
+
+/// A refused probe that is the only request so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LoneProbe {
+    call: CallId,
+    /// The frame that refused it.
+    row: RowId,
+    counted: Counted,
+}
 
 impl Machine {
     /// Remembers a probe.
-    pub(super) fn note_discover(&mut self, call: CallId, client: ClientKey) {
-        if self.probes.len() < MAX_PROBES {
-            self.probes.push((call, client));
+    pub(super) fn note_discover(&mut self, at: &At, call: CallId, counted: Counted) {
+        if self.probes.len() >= MAX_PROBES {
+            self.probes.pop_front();
         }
+        self.probes.push_back(Probe {
+            call,
+            client: at.client,
+            seq: at.row.seq,
+            counted,
+        });
     }
 
-    /// A greeting of the old kind succeeded: what the same client asked before was a probe.
-    pub(super) fn greeted(&mut self, client: ClientKey, facts: &mut Vec<Fact>) {
-        let same = |probe: &ClientKey| {
-            let (mut one, mut other) = (*probe, client);
-            // A new HTTP session changes the peer, not the client.
-            (one.peer, other.peer) = (0, 0);
-            one.agrees(other)
-        };
-        for (call, _) in std::mem::take(&mut self.probes)
+    /// A greeting of the old kind succeeded: what the same client asked before was a probe, or its
+    /// session had expired.
+    pub(super) fn greeted(&mut self, asked: &Asked, facts: &mut Vec<Fact>) {
+        let fits =
+            |client: ClientKey, seq: Seq| seq < asked.seq && is_same_client(client, asked.client);
+        let all = std::mem::take(&mut self.probes);
+        let (silent, others) = all
             .into_iter()
-            .filter(|(_, probe)| same(probe))
-        {
-            self.resolve(call, facts);
+            .partition(|probe| fits(probe.client, probe.seq));
+        self.probes = others;
+        for probe in silent {
+            self.resolve_silent(probe, facts);
+        }
+        self.make_good(
+            &Need::Greeting,
+            |_| true,
+            |refusal| fits(refusal.client, refusal.seq),
+            facts,
+        );
+    }
+
+    /// A probe that got no answer; one that comes later does not undo it.
+    fn resolve_silent(&mut self, probe: Probe, facts: &mut Vec<Fact>) {
+        let waits = |machine: &Self| {
+            let call = machine.call(probe.call);
+            call.is_some_and(|call| call.is_open() && call.resolved.is_none())
+        };
+        if waits(self) {
+            self.change(probe.call, facts, |call| {
+                call.resolved = Some(Resolved::Era);
+            });
+            self.peers.was_probe(probe.call, probe.counted);
         }
     }
 
     /// A refused probe that is the only request of a stdio session needs nothing further: clients
     /// probe in a process of its own.
-    pub(super) fn probe_refused(&mut self, at: &At, call: CallId, facts: &mut Vec<Fact>) {
-        let is_probe = self.probes.iter().any(|(probe, _)| *probe == call);
-        if is_probe && !at.http && self.counters.requests == 1 {
-            self.resolve(call, facts);
-            self.lone_probe = Some((call, at.row));
+    pub(super) fn probe_refused(
+        &mut self,
+        at: &At,
+        call: CallId,
+        counted: Counted,
+        facts: &mut Vec<Fact>,
+    ) {
+        let is_lone = !at.http && self.counters.requests == 1;
+        let is_discover = self
+            .call(call)
+            .is_some_and(|call| &*call.method == "server/discover");
+        if !is_lone || !is_discover {
+            return;
         }
+        self.change(call, facts, |call| {
+            (call.resolved, call.errored) = (Some(Resolved::Era), false);
+        });
+        self.peers.was_probe(call, counted);
+        self.unmark_errored(at.row);
+        self.lone_probe = Some(LoneProbe {
+            call,
+            row: at.row,
+            counted,
+        });
     }
 
     /// Another request came after such a probe: unless it is the greeting, the refusal stands.
     pub(super) fn no_lone_probe(&mut self, method: &str, facts: &mut Vec<Fact>) {
-        if let Some((call, row)) = self.lone_probe.take()
+        if let Some(lone) = self.lone_probe.take()
             && method != "initialize"
         {
-            self.change(call, facts, |call| {
+            self.change(lone.call, facts, |call| {
                 (call.resolved, call.errored) = (None, true);
             });
-            self.mark_errored(row);
+            self.peers.made_under(lone.call, lone.counted);
+            self.mark_errored(lone.row);
         }
     }
-
-    fn resolve(&mut self, id: CallId, facts: &mut Vec<Fact>) {
-        let Some(call) = self.call(id) else {
-            return;
-        };
-        let modern = call
-            .error_code
-            .is_some_and(|code| MODERN_ERRORS.contains(&code));
-        let refused = call.state == CallState::Failed && call.errored && !modern;
-        let silent = call.is_open();
-        if !(refused || silent) || call.resolved.is_some() {
-            return;
-        }
-        let row = refused.then(|| refusal_of(&call)).flatten();
-        self.change(id, facts, |call| {
-            (call.resolved, call.errored) = (Some(Resolved::Era), false);
-        });
-        self.peers.was_probe(id);
-        if let Some(row) = row {
-            self.unmark_errored(row);
-        }
-    }
-}
-
-/// The frame that refused a call: its answer, or the HTTP frame linked to it.
-fn refusal_of(call: &Call) -> Option<RowId> {
-    let answer = call.hops.last().and_then(|hop| hop.answer);
-    answer.or_else(|| call.linked.last().copied())
 }

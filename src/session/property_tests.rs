@@ -8,7 +8,10 @@ use super::{
     table_tests::{check_sums, fold},
     *,
 };
-use crate::record::{Encoder, Envelope, HostName, LineReader, ReadEvent, SessionKey, script};
+use crate::{
+    record::{Encoder, Envelope, HostName, LineReader, ReadEvent, SessionKey, script},
+    wire::Raw,
+};
 
 fn key(id: &str) -> SessionKey {
     SessionKey {
@@ -33,6 +36,7 @@ fn snapshot(session: &Session) -> String {
         session.end(),
     )
     .unwrap();
+    writeln!(text, "{}", stated(session)).unwrap();
     for call in session.calls() {
         writeln!(text, "{call:?}").unwrap();
     }
@@ -40,8 +44,14 @@ fn snapshot(session: &Session) -> String {
         let row = session.row(at).unwrap();
         writeln!(
             text,
-            "{:?} {:?} {:?} {:?} {:?} {:?}",
-            row.id, row.kind, row.method, row.json_id, row.flags, row.call
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            row.id,
+            row.kind,
+            row.method,
+            row.json_id,
+            row.flags,
+            row.call,
+            session.extra(row.id),
         )
         .unwrap();
     }
@@ -49,6 +59,24 @@ fn snapshot(session: &Session) -> String {
         writeln!(text, "{name} {tool:?}").unwrap();
     }
     text
+}
+
+/// What the peers said of themselves.
+fn stated(session: &Session) -> String {
+    let revisions: Vec<_> = session.revisions().collect();
+    format!(
+        "{:?} {revisions:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        session.era(),
+        session.protocol_version(),
+        session.client_capabilities().map(Raw::bytes),
+        session.server_capabilities().map(Raw::bytes),
+        session.client_info().map(Raw::bytes),
+        session.server_info().map(Raw::bytes),
+        session.instructions(),
+        session.supported_versions(),
+        session.unidentified(),
+        session.beyond_bounds(),
+    )
 }
 
 /// The figures that stay exact whatever was released (session-model.md 22.2).
@@ -62,11 +90,12 @@ fn figures(session: &Session) -> String {
         .collect();
     let times = [50, 95, 99].map(|at| session.server_times().percentile(at));
     format!(
-        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?}",
+        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?} {}",
         session.tools(),
         session.health(),
         session.missing_frames(),
         session.clients(),
+        stated(session),
     )
 }
 
@@ -110,6 +139,17 @@ fn frame() -> impl Strategy<Value = String> {
         id.clone().prop_map(|id| format!("< R{id} {{resultType:task,taskId:t,status:working}}")),
         Just("< N notifications/tasks{t,completed}".to_owned()),
         Just("< N x".to_owned()),
+        (id.clone(), 1_u8..4).prop_map(|(id, x)| format!("> Q{id} call a [x={x} v=2026-07-28]")),
+        (id.clone(), 1_u8..4).prop_map(|(id, x)| format!("> Q{id} server/discover [x={x}]")),
+        (1_u8..4).prop_map(|x| format!("< H401 ch=\"Bearer\" [x={x}]")),
+        (1_u8..4).prop_map(|x| format!("< H404 [x={x}]")),
+        (1_u8..4).prop_map(|x| format!("< H202 [x={x}]")),
+        (id.clone(), 1_u8..4).prop_map(|(id, x)| format!("< T \"{{\"id\":{id},\"result\":{{\" [trunc x={x}]")),
+        (1_u8..4).prop_map(|x| format!("closed: server [x={x}]")),
+        (1_u8..4).prop_map(|x| format!("closed: client [x={x}]")),
+        id.clone().prop_map(|id| format!("< E{id} -32022 {{supported:[2026-07-28]}}")),
+        id.clone().prop_map(|id| format!("< E{id} -32042")),
+        id.clone().prop_map(|id| format!("< R{id} {{protocolVersion:2025-11-25,capabilities:{{extensions:{{e{id}:{{}}}}}}}}")),
         Just("< T \"noise\"".to_owned()),
         Just("stderr \"line\"".to_owned()),
         Just("> {\"params\":{\"x\":\"AAA [trunc]".to_owned()),
@@ -225,12 +265,14 @@ proptest! {
 }
 
 /// Conforming captures: `Ok` and not one error (P10), and none after frames were lost (P12).
-const CONFORMING: [&str; 6] = [
+const CONFORMING: [&str; 8] = [
     "> Q1 initialize{protocolVersion:2024-11-05}, < R1 {protocolVersion:2024-11-05}, > N notifications/initialized, > Q2 tools/list, < R2 {tools:[s]}, > Q3 call s, < N progress{progressToken:1,progress:1}, < R3 {content:[]}",
     "> [Q1 call a, Q2 call b]\n< [R2, R1]",
     "> Q1 call a, > N cancelled{1}, < Q1 roots/list, > R1 {}",
     "> Q1 initialize{protocolVersion:2025-11-25} [x=1], < R1 {protocolVersion:2025-11-25} [x=1], > N notifications/initialized [x=2], < H202 [x=2], < H405 [x=3], > Q2 call t [x=4], < R2 {} [x=4]",
     "> Q1 call b, < R1 IR{k;st=A}, > Q2 retry{k;st=A}, < R2 {}",
+    "> Q1 call t [x=4 v=2026-07-28], closed: client [x=4], > Q2 call u [x=5 v=2026-07-28], closed: server, shutdown [x=5]",
+    "> Q1 call t [x=4 v=2025-11-25], closed: client [x=4], < R1 {} [x=6]",
     "> Q1 call s, < R1 {resultType:task,taskId:t,status:working}, < N notifications/tasks{t,completed}, > Q2 subscriptions/listen, < N x, > N cancelled{2}",
 ];
 

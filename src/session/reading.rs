@@ -3,13 +3,13 @@
 //!
 //! Each value is decoded on its own; one of the wrong type is unknown and hides no other.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use sha2::Digest as _;
 
 use crate::wire::{IdKey, json};
 
-use super::{atoms::bounded, canonical, key::Key};
+use super::{atoms::bounded, canonical, key::Key, stated::versions};
 
 /// What redaction puts in place of a value (log-format 8.5).
 const PLACEHOLDER: &[u8] = b"[REDACTED]";
@@ -126,7 +126,6 @@ pub(super) struct ResultFacts<'a> {
     pub(super) server: Option<Who<'a>>,
     /// It was named in `_meta`.
     pub(super) server_in_meta: bool,
-    pub(super) supported: Option<Cow<'a, str>>,
     /// `taskId` and `status`, or those of `task`.
     pub(super) task: Option<(Cow<'a, str>, Cow<'a, str>)>,
     /// True when task id and status lay in a member `task`.
@@ -324,12 +323,7 @@ impl<'a> ResultFacts<'a> {
                 found.server = who(value, redacted);
                 found.raw.server_info = Some(value);
             }
-            b"supportedVersions" => {
-                found.raw.supported = Some(value);
-                found.supported = json::elements(value)
-                    .next()
-                    .and_then(|first| text_of(first, redacted));
-            }
+            b"supportedVersions" => found.raw.supported = Some(value),
             b"taskId" => task_id = text_of(value, redacted),
             b"status" => status = json::string(value),
             b"task" => nested = Some(value),
@@ -384,6 +378,13 @@ impl ErrorFacts {
         found.says_cancelled = found.code == Some(-32_800) || (cancelled && found.code == Some(0));
         found
     }
+}
+
+/// The versions in `data.supported` of an error -32022.
+pub(super) fn offered_versions(error: &[u8], redacted: bool) -> Vec<Arc<str>> {
+    let data = json::member(error, "data");
+    let list = data.and_then(|data| json::member(data, "supported"));
+    list.map_or_else(Vec::new, |list| versions(list, redacted))
 }
 
 /// An integer by value: `-32000.0` is one.

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     sample_tests::{confessions, folded},
-    script_tests::check_sums,
+    table_tests::check_sums,
     *,
 };
 
@@ -68,7 +68,10 @@ fn recordings_fold_as_their_readme_says() {
         check_sums(session);
         let counters = session.counters();
         let tool_errors = session.tools().values().map(|tool| tool.tool_errors).sum();
-        let probes = session.calls().filter(|call| call.resolved).count() as u64;
+        let probes = session
+            .calls()
+            .filter(|call| call.resolved.is_some())
+            .count() as u64;
         let folded = [
             counters.frames,
             counters.requests,

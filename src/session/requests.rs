@@ -11,11 +11,14 @@ use super::{
     key::{JsonId, Key},
     machine::{At, Machine},
     parked::Shape,
-    peers,
     reading::{self, Params, is_redacted},
+    revisions::{self, Counted},
     row::RowId,
 };
-use crate::record::{HttpFields, Seq};
+use crate::{
+    record::{HttpFields, Seq},
+    wire::json,
+};
 
 impl Machine {
     /// Folds a request.
@@ -43,14 +46,19 @@ impl Machine {
         };
         self.no_lone_probe(method, facts);
         let mut at = *at;
-        self.identify(&mut at, http, &params, method);
+        let who = self.identify(&mut at, http, &params, method);
         self.judge_id(&at, parts.id, key.as_ref());
         if initializes && at.side == Side::Client {
             self.begin_ids(&at);
         }
-        let effective = self.peers.effective(at.client, declared);
-        let legacy = effective.as_deref().and_then(peers::is_modern) == Some(false);
+        let revisions = &mut self.peers.revisions;
+        let effective = revisions.effective(at.client, declared);
+        let modern = (
+            declared.and_then(revisions::is_modern),
+            revisions.modern(effective),
+        );
         let continued = self.continued(&at, method, &params);
+        let legacy = modern.1 == Some(false);
         let shared = self.reuse(&at, key.as_ref(), (continued.is_none(), legacy), facts);
         let call = if let Some(call) = continued {
             self.retry(&at, call, facts);
@@ -58,18 +66,29 @@ impl Machine {
         } else {
             self.open_call(&at, method, parts, &params, facts)
         };
-        let revisions = (declared, effective.as_deref());
-        let hop = self.add_hop(&at, call, key.clone(), parts, &params, revisions, facts);
+        let of_client = at.side == Side::Client;
+        let counted = Counted {
+            who,
+            // `initialize` counts under what it negotiates.
+            revision: if initializes { 0 } else { effective },
+            declared: declared.is_some(),
+            greets: of_client && initializes,
+        };
+        let told = (counted, modern);
+        let hop = self.add_hop(&at, call, key.clone(), parts, &params, told, facts);
         if shared.is_some()
             && let Some(hop) = self.hops.get_mut(hop)
         {
             hop.shared = shared;
         }
-        if at.side == Side::Client
-            && !initializes
-            && let Some(version) = effective
-        {
-            self.peers.made_under(call, version);
+        if of_client {
+            let proposed = params.raw.protocol_version.filter(|_| initializes);
+            let proposed = proposed.and_then(json::string);
+            let version = declared.or(proposed.as_deref());
+            self.note_request(&at, call, counted, version, facts);
+            if method == "server/discover" {
+                self.note_discover(&at, call, counted);
+            }
         }
         if let Some(key) = &key {
             self.answer_early(&at, key, facts);
@@ -81,25 +100,45 @@ impl Machine {
         }
     }
 
-    /// Who sends this request, and as whom.
+    /// What a request of the client tells of revisions, and of refusals before it.
+    fn note_request(
+        &mut self,
+        at: &At,
+        call: CallId,
+        counted: Counted,
+        version: Option<&str>,
+        facts: &mut Vec<Fact>,
+    ) {
+        if counted.greets {
+            self.peers.revisions.greeting();
+        } else {
+            self.peers.made_under(call, counted);
+        }
+        self.asks_again(at, call, version, facts);
+    }
+
+    /// Who sends this request, and as whom; answers the number of the client.
     fn identify(
         &mut self,
         at: &mut At,
         http: Option<&HttpFields>,
         params: &Params<'_>,
         method: &str,
-    ) {
+    ) -> u16 {
         if at.side != Side::Client {
-            return;
+            return 0;
         }
         let declared = params.client.as_ref().map(|who| self.peers.declare(who));
         let client = self
             .peers
             .client_key(http, at.conn, declared, method == "initialize");
-        self.peers.count(client.who);
+        self.peers.count(client);
+        let stated = &mut self.peers.stated;
+        stated.hear_client(&params.raw, method == "initialize", at.redacted);
         if at.http {
             at.client = client;
         }
+        u16::try_from(client.who).unwrap_or(0)
     }
 
     /// The parked operation that this request continues.
@@ -163,9 +202,6 @@ impl Machine {
         call.request_truncated = at.truncated && parts.id.is_some();
         (call.start, call.mark, call.arrived) = (at.ts, at.ts, at.arrived);
         self.open(call, facts);
-        if method == "server/discover" && at.side == Side::Client {
-            self.note_discover(id, at.client);
-        }
         id
     }
 
@@ -180,7 +216,7 @@ impl Machine {
         key: Option<Key>,
         parts: &Parts<'_>,
         params: &Params<'_>,
-        (declared, effective): (Option<&str>, Option<&str>),
+        (counted, (declared, effective)): (Counted, (Option<bool>, Option<bool>)),
         facts: &mut Vec<Fact>,
     ) -> HopId {
         let json_id = parts.id.map(String::from_utf8_lossy).unwrap_or_default();
@@ -210,8 +246,9 @@ impl Machine {
             token: params.token.clone(),
             base: params.base.filter(|_| !at.truncated && !at.unparsed),
             seq: at.row.seq,
-            declared: declared.and_then(peers::is_modern),
-            effective: effective.and_then(peers::is_modern),
+            declared,
+            effective,
+            counted,
             wants_task: params.wants_task || at.truncated || at.unparsed,
             task_id: params.task_id.as_deref().map(Arc::from),
             hidden: parts.id.is_some_and(|id| is_redacted(id, at.redacted)),

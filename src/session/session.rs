@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     call::{Call, CallId, DisplayStatus},
+    client::{Client, Implementation},
     counters::Counters,
     extra::Extra,
     late::{self, Frame, Late},
@@ -21,24 +22,6 @@ use crate::{
     base::Timestamp,
     record::{Direction, Seq, SessionKey, Transport},
 };
-
-/// Name and version that a peer declared (untrusted).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Implementation {
-    /// Name.
-    pub name: Box<str>,
-    /// Version.
-    pub version: Box<str>,
-}
-
-/// One client of a session (session-model.md 14.2.5).
-#[derive(Clone, Debug)]
-pub struct Client {
-    /// Who it says it is.
-    pub implementation: Implementation,
-    /// Requests that it sent.
-    pub requests: u64,
-}
 
 /// Whether frames may still come (session-model.md 20); set from outside, never folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -243,7 +226,7 @@ impl Session {
     /// or by a signal. When the client closed first or the recorder was told to end, how the server
     /// ended is no news.
     pub fn server_failed(&self) -> bool {
-        self.machine.head.closed_by_server
+        self.closed_by() == Some("server")
             && self.end().is_some_and(|(code, signal)| {
                 signal.is_some() || code.is_some_and(|code| code != 0)
             })

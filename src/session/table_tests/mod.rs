@@ -19,7 +19,10 @@ mod tools;
 use std::sync::Arc;
 
 use super::*;
-use crate::record::{HostName, SessionKey, script};
+use crate::{
+    base::Timestamp,
+    record::{HostName, SessionKey, script},
+};
 
 fn key() -> SessionKey {
     SessionKey {
@@ -63,6 +66,7 @@ fn words_of(call: &Call) -> Vec<String> {
         format!("reason={}", call.cancel_reason.as_deref().unwrap_or("-")),
         format!("progress={}", call.progress_count),
         format!("bytes={}", call.result_bytes),
+        format!("resolved={}", resolved_word(call)),
         format!("id={}", &*call.hops[0].json_id),
         match call.duration_nanos() {
             Some(nanos) => format!("{}ms", nanos / 1_000_000),
@@ -76,6 +80,7 @@ fn words_of(call: &Call) -> Vec<String> {
         (call.lost, "lost"),
         (call.uncertain, "uncertain"),
         (call.resolved.is_some(), "resolved"),
+        (call.undelivered, "undelivered"),
         (call.result_truncated, "result_truncated"),
         (call.request_truncated, "request_truncated"),
     ] {
@@ -86,6 +91,13 @@ fn words_of(call: &Call) -> Vec<String> {
         });
     }
     words
+}
+
+fn resolved_word(call: &Call) -> &'static str {
+    match call.resolved {
+        None => "-",
+        Some(kind) => kind.as_str(),
+    }
 }
 
 fn figure(session: &Session, name: &str) -> u64 {
@@ -112,6 +124,13 @@ fn figure(session: &Session, name: &str) -> u64 {
         "not_loaded" => session.not_loaded(),
         "dropped" => session.dropped_by_writer().unwrap(),
         "owed" => session.machine.owed,
+        "truncated" => counters.truncated,
+        "mismatch" => {
+            let rows = (0..session.row_count()).filter_map(|at| session.row(at));
+            let marked =
+                rows.filter(|row| session.extra(row.id).is_some_and(|extra| extra.mismatch));
+            marked.count() as u64
+        }
         other => panic!("no figure {other}"),
     }
 }

@@ -1,0 +1,228 @@
+//! HTTP exchanges that ended before their response was complete, by the recorder's own records
+//! (session-model.md 8.3).
+
+use super::{
+    call::{Call, CallState, WaitingOn},
+    fact::Fact,
+    head::Closer,
+    hops::{HopId, Side},
+    machine::{At, Machine},
+    remark::Code,
+    row::RowId,
+};
+use crate::{base::Timestamp, record::Seq};
+
+/// A recorder keeps at least this much of an answer: one that was cut earlier was cut on the wire.
+pub(super) const LEAST_KEPT: usize = 64 << 10;
+/// Cut answers that may turn out to be the last frame of their exchange.
+const MAX_CUT: usize = 4_096;
+/// Why a call was cancelled.
+const CLIENT_CLOSED: &str = "client closed the response stream";
+
+/// The record that tells it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Closing {
+    pub(super) exchange: u64,
+    pub(super) by: Closer,
+    pub(super) ts: Option<Timestamp>,
+    /// The highest unseen number below its own.
+    pub(super) hole: u64,
+}
+
+impl Machine {
+    /// Folds the record.
+    pub(super) fn exchange_closed(&mut self, closing: &Closing, facts: &mut Vec<Fact>) {
+        if let Some((hop, row)) = self.cut.remove(&closing.exchange) {
+            self.unanswer(hop, row, facts);
+        }
+        for hop in self.hops.of_exchange(closing.exchange).to_vec() {
+            self.close(closing, hop, facts);
+        }
+    }
+
+    fn close(&mut self, closing: &Closing, hop: HopId, facts: &mut Vec<Fact>) {
+        let Some(entry) = self.hops.get(hop).filter(|hop| hop.side == Side::Client) else {
+            return;
+        };
+        let (id, seq, modern) = (entry.call, entry.seq, entry.declared == Some(true));
+        let row = self.request_row(hop);
+        let streams = self
+            .call(id)
+            .is_some_and(|call| call.state == CallState::Streaming);
+        let defined = modern || streams;
+        match closing.by {
+            Closer::Client if defined => {
+                self.hops.stop(hop);
+                self.change(id, facts, |call| {
+                    leave_unanswered(call, hop, closing.ts);
+                    call.awaits_late = !streams;
+                    call.cancelled_at = closing.ts;
+                    call.cancel_reason = Some(CLIENT_CLOSED.into());
+                    call.state = CallState::Cancelled;
+                });
+            }
+            Closer::Client => {
+                self.change(id, facts, Call::set_maybe_lost);
+                self.remark(
+                    row,
+                    Code::ClientDisconnected,
+                    "the client closed the response stream before the answer; up to 2025-11-25 that \
+                     is no cancellation",
+                );
+            }
+            // The answer may lie in a frame that was not recorded.
+            Closer::Server if defined && closing.hole > seq.0 => {
+                self.change(id, facts, Call::set_maybe_lost);
+            }
+            Closer::Server if defined => self.lose(closing, hop, row, streams, facts),
+            Closer::Server => {}
+            Closer::Recorder => {
+                self.change(id, facts, Call::set_maybe_lost);
+            }
+        }
+    }
+
+    /// The answer can come no more on this exchange.
+    fn lose(
+        &mut self,
+        closing: &Closing,
+        hop: HopId,
+        row: RowId,
+        streams: bool,
+        facts: &mut Vec<Fact>,
+    ) {
+        let Some(id) = self.hops.get(hop).map(|hop| hop.call) else {
+            return;
+        };
+        self.hops.stop(hop);
+        let errored = self.change(id, facts, |call| {
+            leave_unanswered(call, hop, closing.ts);
+            (call.state, call.lost, call.awaits_late) = (CallState::Failed, true, true);
+            call.errored = !streams && call.resolved.is_none();
+            call.errored
+        });
+        if errored == Some(true) {
+            self.mark_errored(row);
+        }
+    }
+
+    /// What has to be known of an answer before it settles its call.
+    pub(super) fn before_answer(&mut self, at: &At, hop: HopId, facts: &mut Vec<Fact>) {
+        let Some(entry) = self.hops.get(hop) else {
+            return;
+        };
+        if !entry.waiting {
+            self.found_again(hop, facts);
+        }
+        if at.cut && entry_is_client(self, hop) {
+            if self.cut.len() < MAX_CUT {
+                self.cut.insert(at.exchange, (hop, at.row));
+            }
+            if let Some(id) = self.hops.get(hop).map(|hop| hop.call) {
+                // It gives no duration, whether its end is told or not.
+                self.change(id, facts, |call| call.refused = true);
+            }
+        }
+    }
+
+    /// A call whose answer was thought lost gets one: it is as if nothing had been closed.
+    fn found_again(&mut self, hop: HopId, facts: &mut Vec<Fact>) {
+        let Some(id) = self.hops.get(hop).map(|hop| hop.call) else {
+            return;
+        };
+        if !self.call(id).is_some_and(|call| call.lost) {
+            return;
+        }
+        let row = self.request_row(hop);
+        let errored = self.change(id, facts, |call| {
+            call.lost = false;
+            call.awaits_late = false;
+            call.state = open_state(call);
+            call.end = None;
+            std::mem::take(&mut call.errored)
+        });
+        if errored == Some(true) {
+            self.unmark_errored(row);
+        }
+    }
+
+    /// An answer that was cut on the wire is none.
+    fn unanswer(&mut self, hop: HopId, row: RowId, facts: &mut Vec<Fact>) {
+        let Some(entry) = self.hops.get(hop).filter(|hop| hop.answered) else {
+            return;
+        };
+        let (id, at) = (entry.call, usize::try_from(entry.at).unwrap_or(usize::MAX));
+        let is_its = self.call(id).is_some_and(|call| {
+            let kept = call.hops.get(at);
+            kept.is_some_and(|kept| kept.answer == Some(row))
+        });
+        if !is_its {
+            return;
+        }
+        let changed = self.change(id, facts, |call| {
+            if let Some(kept) = call.hops.get_mut(at) {
+                kept.answer = None;
+            }
+            call.link(row);
+            let errored = std::mem::take(&mut call.errored);
+            (call.result_truncated, call.tool_error, call.refused) = (false, false, false);
+            (call.result_bytes, call.error_code, call.http_status) = (0, None, 0);
+            let late = std::mem::take(&mut call.late_result);
+            if late {
+                (call.awaits_late, call.end) = (true, call.cancelled_at);
+            } else {
+                call.mark = call.end.take();
+                call.state = open_state(call);
+                call.waiting_hops.push(hop);
+            }
+            (errored, late)
+        });
+        let Some((errored, late)) = changed else {
+            return;
+        };
+        if errored {
+            self.unmark_errored(row);
+        }
+        if late {
+            self.withdraw(row, Code::LateAnswer);
+        }
+        self.hops.unanswer(hop, !late);
+    }
+
+    /// The request frame of a hop.
+    pub(super) fn request_row(&self, hop: HopId) -> RowId {
+        let Some(entry) = self.hops.get(hop) else {
+            return RowId::default();
+        };
+        let at = usize::try_from(entry.at).unwrap_or(usize::MAX);
+        let kept = self
+            .call(entry.call)
+            .and_then(|call| call.hops.get(at).map(|hop| hop.request));
+        // Only the first of very many hops are kept on the call.
+        kept.unwrap_or(RowId {
+            seq: Seq(entry.seq.0),
+            index: 0,
+        })
+    }
+}
+
+fn entry_is_client(machine: &Machine, hop: HopId) -> bool {
+    let entry = machine.hops.get(hop);
+    entry.is_some_and(|hop| hop.side == Side::Client)
+}
+
+/// Ends the running share of a call whose hop gets no answer for now.
+fn leave_unanswered(call: &mut Call, hop: HopId, ts: Option<Timestamp>) {
+    call.charge(ts, true);
+    call.end = ts;
+    call.waiting_hops.retain(|waiting| *waiting != hop);
+}
+
+/// The state of a call whose responder has to act.
+fn open_state(call: &Call) -> CallState {
+    if &*call.method == "subscriptions/listen" {
+        CallState::Streaming
+    } else {
+        CallState::Pending(WaitingOn::Responder)
+    }
+}

@@ -1,0 +1,206 @@
+//! Refusals that a later frame may make good, found by what that frame has to be
+//! (session-model.md 8.4, 22.3).
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use smallvec::SmallVec;
+
+use super::{
+    call::{CallId, Resolved},
+    hash::Map,
+    hops::ClientKey,
+    revisions::Counted,
+    row::RowId,
+};
+use crate::record::Seq;
+
+/// Refusals that are remembered (session-model.md 22.3).
+const MAX_REFUSALS: usize = 4_096;
+/// Clients of which it is known whether they had a success.
+const MAX_CLIENTS: usize = 4_096;
+
+/// What resolves a refusal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Need {
+    /// A call of this method and name.
+    Operation(Arc<str>, Option<Arc<str>>),
+    /// A request under this version.
+    Version(Arc<str>),
+    /// An `initialize` that completes.
+    Greeting,
+    /// An exchange that HTTP did not refuse.
+    Exchange,
+}
+
+/// What may resolve a refusal, and as what.
+pub(super) type Needs = SmallVec<[(Need, Resolved); 2]>;
+
+/// One refusal.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    /// The refused call; `None` for an exchange without a request.
+    pub(super) call: Option<CallId>,
+    /// The errored frame.
+    pub(super) row: RowId,
+    /// Number of the request.
+    pub(super) seq: Seq,
+    pub(super) exchange: u64,
+    pub(super) client: ClientKey,
+    pub(super) counted: Counted,
+    pub(super) needs: Needs,
+}
+
+/// What is known of one client, by host and name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Standing {
+    succeeded: bool,
+    greeted: bool,
+}
+
+/// All refusals that were not resolved.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    next: u64,
+    open: BTreeMap<u64, Refusal>,
+    by_need: Map<Need, VecDeque<u64>>,
+    standings: Map<(u32, u32), Standing>,
+    /// The client whose success was noted last: most answers are of one client.
+    newest: Option<(u32, u32)>,
+    forgotten: u64,
+}
+
+/// The same client, whatever its HTTP session: a missing part agrees with any
+/// (session-model.md 4.1).
+pub(super) fn is_same_client(one: ClientKey, other: ClientKey) -> bool {
+    let nameless = |key: ClientKey| ClientKey { peer: 0, ..key };
+    nameless(one).agrees(nameless(other))
+}
+
+impl Refusals {
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Refusals that were given up at the bound.
+    pub(super) fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// Adds a refusal; answers the one that is given up for it.
+    pub(super) fn add(&mut self, refusal: Refusal) -> Option<Refusal> {
+        let surplus = (self.open.len() >= MAX_REFUSALS)
+            .then(|| self.open.pop_first())
+            .flatten();
+        if let Some((id, old)) = &surplus {
+            self.forgotten = self.forgotten.saturating_add(1);
+            self.unlist(*id, old);
+        }
+        let id = self.next;
+        self.next += 1;
+        for (need, _) in &refusal.needs {
+            self.by_need.entry(need.clone()).or_default().push_back(id);
+        }
+        self.open.insert(id, refusal);
+        surplus.map(|(_, old)| old)
+    }
+
+    /// Takes out what `need` resolves as `kind`, where it fits. Beside each: true when no other
+    /// refusal is left that its frame brought.
+    pub(super) fn take(
+        &mut self,
+        need: &Need,
+        kind: impl Fn(Resolved) -> bool,
+        fits: impl Fn(&Refusal) -> bool,
+    ) -> Vec<(Refusal, Resolved, bool)> {
+        let Some(list) = self.by_need.get(need) else {
+            return Vec::new();
+        };
+        let found: Vec<(u64, Resolved)> = list
+            .iter()
+            .filter_map(|id| {
+                let refusal = self.open.get(id).filter(|refusal| fits(refusal))?;
+                let mut needs = refusal.needs.iter();
+                let (_, as_what) =
+                    needs.find(|(known, as_what)| known == need && kind(*as_what))?;
+                Some((*id, *as_what))
+            })
+            .collect();
+        let mut taken = Vec::with_capacity(found.len());
+        for (id, as_what) in found {
+            if let Some(refusal) = self.open.remove(&id) {
+                self.unlist(id, &refusal);
+                let is_last = !self.shares_frame(id, refusal.row);
+                taken.push((refusal, as_what, is_last));
+            }
+        }
+        taken
+    }
+
+    /// Those of one frame stand side by side.
+    fn shares_frame(&self, id: u64, row: RowId) -> bool {
+        let before = self.open.range(..id).next_back();
+        let after = self.open.range(id..).next();
+        [before, after]
+            .into_iter()
+            .flatten()
+            .any(|(_, other)| other.row == row)
+    }
+
+    fn unlist(&mut self, id: u64, refusal: &Refusal) {
+        for (need, _) in &refusal.needs {
+            let Some(list) = self.by_need.get_mut(need) else {
+                continue;
+            };
+            if let Ok(at) = list.binary_search(&id) {
+                list.remove(at);
+            }
+            if list.is_empty() {
+                self.by_need.remove(need);
+            }
+        }
+    }
+
+    /// Notes that a client got a result.
+    pub(super) fn succeeded(&mut self, client: ClientKey) {
+        let who = (client.host, client.who);
+        if self.newest != Some(who) {
+            self.newest = Some(who);
+            self.standing_mut(who).succeeded = true;
+        }
+    }
+
+    /// Notes that its `initialize` completed.
+    pub(super) fn greeted(&mut self, client: ClientKey) {
+        self.standing_mut((client.host, client.who)).greeted = true;
+    }
+
+    fn standing_mut(&mut self, who: (u32, u32)) -> &mut Standing {
+        if self.standings.len() >= MAX_CLIENTS {
+            // Who is not known had no success: its refusals may be resolved, which accuses nobody.
+            self.standings.clear();
+            self.newest = None;
+        }
+        self.standings.entry(who).or_default()
+    }
+
+    fn has(&self, client: ClientKey, what: impl Fn(&Standing) -> bool) -> bool {
+        let whole = (client.host, client.who);
+        [whole, (client.host, 0)]
+            .iter()
+            .filter_map(|who| self.standings.get(who))
+            .any(what)
+    }
+
+    /// True when the client had a result.
+    pub(super) fn had_success(&self, client: ClientKey) -> bool {
+        self.has(client, |standing| standing.succeeded)
+    }
+
+    /// True when its `initialize` completed.
+    pub(super) fn was_greeted(&self, client: ClientKey) -> bool {
+        self.has(client, |standing| standing.greeted)
+    }
+}
