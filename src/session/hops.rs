@@ -97,11 +97,12 @@ pub(super) struct HopEntry {
     pub(super) base: Option<u64>,
     /// Number of the request frame.
     pub(super) seq: Seq,
-    /// The request declared a revision of 2026-07-28 or later (true), an earlier one (false), or
-    /// none that says anything.
+    /// It declared a revision of 2026-07-28 or later (true), an earlier one (false), or neither.
     pub(super) declared: Option<bool>,
     /// The same of what it declared, else of what was negotiated (session-model.md 14.1).
     pub(super) effective: Option<bool>,
+    /// Its method, the name of its operation were redacted.
+    pub(super) hidden: (bool, bool),
     /// The request asked for a task, or its parameters are unknown.
     pub(super) wants_task: bool,
     pub(super) task_id: Option<Arc<str>>,
@@ -381,6 +382,7 @@ mod tests {
             seq: Seq(1),
             declared: None,
             effective: None,
+            hidden: (false, false),
             wants_task: false,
             task_id: None,
         };

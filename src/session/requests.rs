@@ -10,7 +10,6 @@ use super::{
     hops::{HopEntry, Side},
     key::{JsonId, Key},
     machine::{At, Machine},
-    parked::Shape,
     peers,
     reading::{self, Params},
     row::RowId,
@@ -44,16 +43,33 @@ impl Machine {
         self.no_lone_probe(method, facts);
         let mut at = *at;
         self.identify(&mut at, http, &params, method);
-        let call = if let Some(call) = self.continued(&at, method, &params) {
-            self.retry(&at, call, facts);
-            call
+        let is_legacy = declared.and_then(peers::is_modern) == Some(false);
+        let linked = self.continued(&at, method, &params, is_legacy);
+        let call = if let Some(linked) = &linked {
+            self.retry(&at, linked, (key.as_ref(), &params), facts);
+            linked.call
         } else {
             self.reuse(&at, key.as_ref(), facts);
             self.open_call(&at, method, parts, &params, facts)
         };
         let effective = self.peers.effective(at.client, declared);
         let revisions = (declared, effective.as_deref());
-        self.add_hop(&at, call, key.clone(), parts, &params, revisions, facts);
+        let hidden = linked.as_ref().map(|linked| linked.hidden);
+        self.add_hop(
+            &at,
+            call,
+            key.clone(),
+            parts,
+            &params,
+            revisions,
+            hidden,
+            facts,
+        );
+        if Self::asks_user(&at, method) {
+            self.ask_user(&at, call, parts, &params);
+        } else if method == "tasks/update" {
+            self.task_answered(&at, &params);
+        }
         if at.side == Side::Client
             && !initializes
             && let Some(version) = effective
@@ -86,24 +102,8 @@ impl Machine {
         }
     }
 
-    /// The parked operation that this request continues.
-    fn continued(&mut self, at: &At, method: &str, params: &Params<'_>) -> Option<CallId> {
-        if !params.may_be_retry() {
-            return None;
-        }
-        let shape = Shape {
-            side: at.side,
-            method: self.atoms.share(method),
-            operation: self.operation(method, params),
-            client: at.client,
-            keys: params.answers.clone(),
-            state: params.state.clone(),
-            base: params.base,
-        };
-        self.parked.take(&shape)
-    }
-
-    fn operation(&mut self, method: &str, params: &Params<'_>) -> Option<Arc<str>> {
+    /// Name of the operation that a request names.
+    pub(super) fn operation(&mut self, method: &str, params: &Params<'_>) -> Option<Arc<str>> {
         let named = matches!(
             method,
             "tools/call"
@@ -114,17 +114,6 @@ impl Machine {
         );
         let name = params.operation.as_deref().filter(|_| named)?;
         Some(self.atoms.share(name))
-    }
-
-    fn retry(&mut self, at: &At, call: CallId, facts: &mut Vec<Fact>) {
-        self.change(call, facts, |call| {
-            call.charge(at.ts, false);
-            call.state = CallState::Pending(WaitingOn::Responder);
-            call.arrived = at.arrived;
-        });
-        if let Some(row) = self.rows.by_id_mut(at.row) {
-            row.mark(|flags| flags.retry = true);
-        }
     }
 
     fn open_call(
@@ -165,6 +154,7 @@ impl Machine {
         parts: &Parts<'_>,
         params: &Params<'_>,
         (declared, effective): (Option<&str>, Option<&str>),
+        hidden: Option<(bool, bool)>,
         facts: &mut Vec<Fact>,
     ) {
         let json_id = parts.id.map(String::from_utf8_lossy).unwrap_or_default();
@@ -196,6 +186,13 @@ impl Machine {
             seq: at.row.seq,
             declared: declared.and_then(peers::is_modern),
             effective: effective.and_then(peers::is_modern),
+            hidden: hidden.unwrap_or_else(|| {
+                reading::hidden(
+                    parts.method.as_deref().unwrap_or_default(),
+                    params,
+                    at.redacted,
+                )
+            }),
             wants_task: params.wants_task || at.truncated,
             task_id: params.task_id.as_deref().map(Arc::from),
         };
