@@ -87,9 +87,11 @@ impl Machine {
         self.call_of_task(&task)
     }
 
-    /// The call that a task of the server works for.
+    /// The open call that a task of the server works for.
     fn call_of_task(&self, task: &str) -> Option<CallId> {
-        self.tasks.get(&(Side::Server, Arc::from(task))).copied()
+        let call = *self.tasks.get(&(Side::Server, Arc::from(task)))?;
+        // What is over is interrupted by nothing, and may have left memory.
+        self.call(call)?.is_open().then_some(call)
     }
 
     /// The only open call of the client; none among very many.

@@ -76,6 +76,6 @@ mod tests {
         for (part, whole, expected) in cases {
             assert_eq!(part.is_part_of(&whole), expected, "{part:?} {whole:?}");
         }
-        assert_ne!(set(&many), set(&many[1..]));
+        assert_ne!(set(&many), set(&many[..99_999]));
     }
 }

@@ -44,7 +44,10 @@ fn snapshot(session: &Session) -> String {
             row.id, row.kind, row.method, row.json_id, row.flags, row.call
         )
         .unwrap();
+        writeln!(text, "{:?}", session.extra(row.id)).unwrap();
     }
+    let dropped = session.elicitations_dropped();
+    writeln!(text, "{:?} {dropped}", session.elicitations()).unwrap();
     for (name, tool) in session.tools() {
         writeln!(text, "{name} {tool:?}").unwrap();
     }
@@ -58,15 +61,16 @@ fn figures(session: &Session) -> String {
     let open: Vec<_> = session
         .calls()
         .filter(|call| call.is_open())
-        .map(|call| (call.id, call.state, call.server_nanos))
+        .map(|call| (call.id, call.state, call.server_nanos, call.rounds.clone()))
         .collect();
     let times = [50, 95, 99].map(|at| session.server_times().percentile(at));
     format!(
-        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?}",
+        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?} {:?}",
         session.tools(),
         session.health(),
         session.missing_frames(),
         session.clients(),
+        session.elicitations(),
     )
 }
 
@@ -104,6 +108,8 @@ fn frame() -> impl Strategy<Value = String> {
              \"requestState\":\"S{id}\",\"inputResponses\":{{\"k\":{{}}}}}}}}"
         )),
         id.clone().prop_map(|id| format!("< Q{id} sampling/createMessage")),
+        id.clone().prop_map(|id| format!("< Q{id} elicitation/create{{form}}")),
+        id.clone().prop_map(|id| format!("> R{id} {{action:accept}}")),
         id.clone().prop_map(|id| format!("> R{id} {{}}")),
         id.clone().prop_map(|id| format!("> Q{id} subscriptions/listen")),
         id.clone().prop_map(|id| format!("> Q{id} initialize{{protocolVersion:2025-11-25,clientInfo:{{name:c{id},version:1}}}}")),
@@ -225,12 +231,13 @@ proptest! {
 }
 
 /// Conforming captures: `Ok` and not one error (P10), and none after frames were lost (P12).
-const CONFORMING: [&str; 6] = [
+const CONFORMING: [&str; 7] = [
     "> Q1 initialize{protocolVersion:2024-11-05}, < R1 {protocolVersion:2024-11-05}, > N notifications/initialized, > Q2 tools/list, < R2 {tools:[s]}, > Q3 call s, < N progress{progressToken:1,progress:1}, < R3 {content:[]}",
     "> [Q1 call a, Q2 call b]\n< [R2, R1]",
     "> Q1 call a, > N cancelled{1}, < Q1 roots/list, > R1 {}",
     "> Q1 initialize{protocolVersion:2025-11-25} [x=1], < R1 {protocolVersion:2025-11-25} [x=1], > N notifications/initialized [x=2], < H202 [x=2], < H405 [x=3], > Q2 call t [x=4], < R2 {} [x=4]",
     "> Q1 call b, < R1 IR{k;st=A}, > Q2 retry{k;st=A}, < R2 {}",
+    "> Q1 call b, < R1 IR{k;st=A}, > Q2 retry{k;st=A}, < R2 IR{j}, > Q3 retry{j}, < R3 {}, < Q1 elicitation/create{form}, > R1 {action:accept}",
     "> Q1 call s, < R1 {resultType:task,taskId:t,status:working}, < N notifications/tasks{t,completed}, > Q2 subscriptions/listen, < N x, > N cancelled{2}",
 ];
 

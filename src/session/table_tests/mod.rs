@@ -2,6 +2,8 @@
 //! file a section; `ROWS` of each says how many rows of which table are tests there.
 
 mod cancel;
+mod elicitations;
+mod elicitations_more;
 mod http;
 mod kinds;
 mod matching;
@@ -10,6 +12,7 @@ mod merge;
 mod progress;
 mod redaction;
 mod retries;
+mod retries_more;
 mod revisions;
 mod summary;
 mod tasks;
@@ -76,6 +79,7 @@ fn words_of(call: &Call) -> Vec<String> {
         (call.lost, "lost"),
         (call.uncertain, "uncertain"),
         (call.resolved.is_some(), "resolved"),
+        (call.retired, "retired"),
         (call.result_truncated, "result_truncated"),
         (call.request_truncated, "request_truncated"),
     ] {
@@ -111,6 +115,9 @@ fn figure(session: &Session, name: &str) -> u64 {
         "not_loaded" => session.not_loaded(),
         "dropped" => session.dropped_by_writer().unwrap(),
         "owed" => session.machine.owed,
+        "retired" => counters.retired_exchanges,
+        "elicitations" => session.elicitations().len() as u64,
+        "elicitations_dropped" => session.elicitations_dropped(),
         other => panic!("no figure {other}"),
     }
 }
