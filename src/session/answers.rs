@@ -1,14 +1,13 @@
 //! Responses: which call they settle, and how (session-model.md 4.4, 5.2).
 
 use super::{
-    call::{Call, CallId, CallState, WaitingOn},
+    call::{Call, CallId, CallState},
     classify::Parts,
     fact::Fact,
     hops::{HopId, Side},
     key::Key,
     machine::{Answer, At, Machine},
     matching::{Found, Wanted},
-    parked::Shape,
     reading::{self, ErrorFacts, ResultFacts},
     refused::Verdict,
     remark::Code,
@@ -74,9 +73,14 @@ impl Machine {
         let (call, index) = (entry.call, entry.at);
         self.hops.answer(hop, row.seq);
         self.tie(row, call);
+        // Only operations of several requests keep it.
+        let ts = (index > 0).then(|| self.rows.by_id(row)?.ts()).flatten();
         self.change(call, facts, |call| {
             call.waiting_hops.retain(|waiting| *waiting != hop);
             call.last_row = call.last_row.max(row);
+            if let Some(round) = call.round_mut(index) {
+                round.answered = ts;
+            }
             let index = usize::try_from(index).unwrap_or(usize::MAX);
             if let Some(hop) = call.hops.get_mut(index) {
                 hop.answer = Some(row);
@@ -126,6 +130,7 @@ impl Machine {
         match outcome {
             Outcome::Final(answer) => {
                 self.lookup_answered(at, hop, parts, facts);
+                self.user_answered(at, id, parts);
                 self.finish(at, id, &answer, facts);
             }
             Outcome::Interim(result) => self.park(at, hop, &result, facts),
@@ -228,41 +233,6 @@ impl Machine {
             None => format!("The {who} answered what the {other} had cancelled."),
         };
         self.remark(at.row, Code::LateAnswer, text);
-    }
-
-    fn park(&mut self, at: &At, hop: HopId, result: &ResultFacts<'_>, facts: &mut Vec<Fact>) {
-        let Some(entry) = self.hops.get(hop) else {
-            return;
-        };
-        let (id, client, base, side) = (entry.call, entry.client, entry.base, entry.side);
-        if let Some(row) = self.rows.by_id_mut(at.row) {
-            row.mark(|flags| flags.interim = true);
-        }
-        let Some(call) = self.call(id) else {
-            return;
-        };
-        // A late interim result is a late answer; it does not park (session-model.md 7.3.3).
-        if !call.is_open() {
-            self.finish(at, id, &Answer::Ok { bytes: 0 }, facts);
-            return;
-        }
-        let shape = Shape {
-            side,
-            method: std::sync::Arc::clone(&call.method),
-            operation: call.operation.clone(),
-            client,
-            keys: result.asks.clone(),
-            state: result.state.clone(),
-            base,
-        };
-        self.change(id, facts, |call| {
-            call.charge(at.ts, true);
-            call.state = CallState::Pending(WaitingOn::Client);
-        });
-        if let Some(retired) = self.parked.add(id, shape) {
-            self.counters.retired_exchanges += 1;
-            self.change(retired, facts, |call| call.retired = true);
-        }
     }
 
     /// What results tell of the peers, late ones included (session-model.md 5.2, 14.2).

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{hops::HopId, key::JsonId, row::RowId};
+use super::{hops::HopId, key::JsonId, rounds::Rounds, row::RowId};
 use crate::{base::Timestamp, record::Seq};
 
 /// Hops and linked frames that a call keeps; totals stay exact beyond (session-model.md 11.5).
@@ -202,6 +202,8 @@ pub struct Call {
     pub(super) waiting_seq: Seq,
     /// Its hops that wait, in the table of hops.
     pub(super) waiting_hops: SmallVec<[HopId; 1]>,
+    /// Its requests one by one, once an answer asked for input.
+    pub(super) rounds: Option<Box<Rounds>>,
     /// An unseen number lies above its newest request.
     gap_after: bool,
     /// A frame that could not be linked may be its answer.
@@ -311,6 +313,7 @@ impl Call {
             last_row: RowId::default(),
             waiting_seq: seq,
             waiting_hops: SmallVec::new(),
+            rounds: None,
             gap_after: false,
             maybe_lost: false,
         }
@@ -353,6 +356,7 @@ impl Call {
             &mut self.client_nanos
         };
         *share = share.saturating_add(nanos);
+        self.charge_round(nanos, to_responder);
         self.mark = Some(now);
     }
 
@@ -363,6 +367,7 @@ impl Call {
         if self.hops.len() < KEPT {
             self.hops.push(hop);
         }
+        self.next_round();
     }
 
     /// Links a frame that is neither a request nor an answer.

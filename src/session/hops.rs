@@ -50,13 +50,14 @@ pub(super) struct HopEntry {
     pub(super) base: Option<u64>,
     /// Number of the request frame.
     pub(super) seq: Seq,
-    /// The request declared a revision of 2026-07-28 or later (true), an earlier one (false), or
-    /// none that says anything.
+    /// It declared a revision of 2026-07-28 or later (true), an earlier one (false), or neither.
     pub(super) declared: Option<bool>,
     /// The same of what it declared, else of what was negotiated (session-model.md 14.1).
     pub(super) effective: Option<bool>,
     /// What the request was counted under.
     pub(super) counted: Counted,
+    /// Its method, the name of its operation were redacted.
+    pub(super) hidden_names: (bool, bool),
     /// The request asked for a task, or its parameters are unknown.
     pub(super) wants_task: bool,
     pub(super) task_id: Option<Arc<str>>,
@@ -311,6 +312,7 @@ mod tests {
             declared: None,
             effective: None,
             counted: Counted::default(),
+            hidden_names: (false, false),
             wants_task: false,
             task_id: None,
             hidden: false,

@@ -20,6 +20,8 @@ use super::{
     hash::{Map, Set},
     head::Head,
     hops::{ClientKey, HopId, Hops, PerSide, Side},
+    issued::Issued,
+    ledger::Ledger,
     parked::Parked,
     peers::Peers,
     probes::{LoneProbe, Probe},
@@ -86,6 +88,10 @@ pub(super) struct Machine {
     pub(super) calls: Calls,
     pub(super) hops: Hops,
     pub(super) parked: Parked,
+    /// States that were issued, and whether they came back.
+    pub(super) issued: Issued,
+    /// Questions to users.
+    pub(super) ledger: Ledger,
     pub(super) tasks: Map<(Side, Arc<str>), CallId>,
     pub(super) task_order: VecDeque<(Side, Arc<str>)>,
     pub(super) early: VecDeque<Early>,

@@ -56,6 +56,7 @@ impl Machine {
                 let (Some(id), Some(status)) = (&params.task_id, &params.status) else {
                     return;
                 };
+                self.task_asks(&at, id, status, params.raw.input_requests);
                 let news = News {
                     responder: at.side,
                     id,
@@ -219,6 +220,7 @@ impl Machine {
                 let Some((_, status)) = &read.task else {
                     return;
                 };
+                self.task_asks(at, &task, status, read.raw.input_requests);
                 let news = News {
                     responder: at.side,
                     id: &task,
@@ -236,6 +238,7 @@ impl Machine {
         let Some(id) = self.tasks.get(&(at.side, Arc::clone(task))).copied() else {
             return;
         };
+        self.user_answered(at, id, parts);
         let Some(call) = self.call(id) else {
             return;
         };

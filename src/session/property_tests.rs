@@ -54,7 +54,10 @@ fn snapshot(session: &Session) -> String {
             session.extra(row.id),
         )
         .unwrap();
+        writeln!(text, "{:?}", session.extra(row.id)).unwrap();
     }
+    let dropped = session.elicitations_dropped();
+    writeln!(text, "{:?} {dropped}", session.elicitations()).unwrap();
     for (name, tool) in session.tools() {
         writeln!(text, "{name} {tool:?}").unwrap();
     }
@@ -86,16 +89,17 @@ fn figures(session: &Session) -> String {
     let open: Vec<_> = session
         .calls()
         .filter(|call| call.is_open())
-        .map(|call| (call.id, call.state, call.server_nanos))
+        .map(|call| (call.id, call.state, call.server_nanos, call.rounds.clone()))
         .collect();
     let times = [50, 95, 99].map(|at| session.server_times().percentile(at));
     format!(
-        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?} {}",
+        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?} {} {:?}",
         session.tools(),
         session.health(),
         session.missing_frames(),
         session.clients(),
         stated(session),
+        session.elicitations(),
     )
 }
 
@@ -133,6 +137,8 @@ fn frame() -> impl Strategy<Value = String> {
              \"requestState\":\"S{id}\",\"inputResponses\":{{\"k\":{{}}}}}}}}"
         )),
         id.clone().prop_map(|id| format!("< Q{id} sampling/createMessage")),
+        id.clone().prop_map(|id| format!("< Q{id} elicitation/create{{form}}")),
+        id.clone().prop_map(|id| format!("> R{id} {{action:accept}}")),
         id.clone().prop_map(|id| format!("> R{id} {{}}")),
         id.clone().prop_map(|id| format!("> Q{id} subscriptions/listen")),
         id.clone().prop_map(|id| format!("> Q{id} initialize{{protocolVersion:2025-11-25,clientInfo:{{name:c{id},version:1}}}}")),
@@ -265,7 +271,7 @@ proptest! {
 }
 
 /// Conforming captures: `Ok` and not one error (P10), and none after frames were lost (P12).
-const CONFORMING: [&str; 8] = [
+const CONFORMING: [&str; 9] = [
     "> Q1 initialize{protocolVersion:2024-11-05}, < R1 {protocolVersion:2024-11-05}, > N notifications/initialized, > Q2 tools/list, < R2 {tools:[s]}, > Q3 call s, < N progress{progressToken:1,progress:1}, < R3 {content:[]}",
     "> [Q1 call a, Q2 call b]\n< [R2, R1]",
     "> Q1 call a, > N cancelled{1}, < Q1 roots/list, > R1 {}",
@@ -273,6 +279,7 @@ const CONFORMING: [&str; 8] = [
     "> Q1 call b, < R1 IR{k;st=A}, > Q2 retry{k;st=A}, < R2 {}",
     "> Q1 call t [x=4 v=2026-07-28], closed: client [x=4], > Q2 call u [x=5 v=2026-07-28], closed: server, shutdown [x=5]",
     "> Q1 call t [x=4 v=2025-11-25], closed: client [x=4], < R1 {} [x=6]",
+    "> Q1 call b, < R1 IR{k;st=A}, > Q2 retry{k;st=A}, < R2 IR{j}, > Q3 retry{j}, < R3 {}, < Q1 elicitation/create{form}, > R1 {action:accept}",
     "> Q1 call s, < R1 {resultType:task,taskId:t,status:working}, < N notifications/tasks{t,completed}, > Q2 subscriptions/listen, < N x, > N cancelled{2}",
 ];
 

@@ -9,7 +9,7 @@ use sha2::Digest as _;
 
 use crate::wire::{IdKey, json};
 
-use super::{atoms::bounded, canonical, key::Key, stated::versions};
+use super::{atoms::bounded, canonical, key::Key, key_set::KeySet, stated::versions};
 
 /// What redaction puts in place of a value (log-format 8.5).
 const PLACEHOLDER: &[u8] = b"[REDACTED]";
@@ -60,8 +60,8 @@ pub(super) struct Params<'a> {
     pub(super) wants_task: bool,
     /// `requestState`.
     pub(super) state: Known<[u8; 16]>,
-    /// Hash of the keys of `inputResponses`.
-    pub(super) answers: Known<u64>,
+    /// Keys of `inputResponses`.
+    pub(super) answers: Known<KeySet>,
     /// Hash of everything but `_meta`, `requestState` and `inputResponses`; `None` when unknown.
     pub(super) base: Option<u64>,
     /// Members that single steps read further, exact bytes.
@@ -121,7 +121,7 @@ pub(super) struct ResultFacts<'a> {
     /// `requestState` of an interim result.
     pub(super) state: Known<[u8; 16]>,
     /// Keys of `inputRequests`.
-    pub(super) asks: Known<u64>,
+    pub(super) asks: Known<KeySet>,
     pub(super) version: Option<Cow<'a, str>>,
     pub(super) server: Option<Who<'a>>,
     /// It was named in `_meta`.
@@ -181,7 +181,7 @@ pub(super) struct ErrorFacts {
 }
 
 /// Calls `take` with each member of an object, its name unescaped.
-fn each<'a>(object: &'a [u8], mut take: impl FnMut(&[u8], &'a [u8])) {
+pub(super) fn each<'a>(object: &'a [u8], mut take: impl FnMut(&[u8], &'a [u8])) {
     for (name, value) in json::members(object) {
         if name.contains(&b'\\') {
             let mut quoted = Vec::with_capacity(name.len() + 2);
@@ -451,21 +451,33 @@ fn state_of(value: &[u8], redacted: bool) -> Known<[u8; 16]> {
     Known::Is(short)
 }
 
-/// The set of keys of an object as one number; an empty object or `null` asks for nothing.
-fn key_set(value: &[u8], redacted: bool) -> Known<u64> {
+/// The set of keys of an object; an empty object or `null` asks for nothing.
+fn key_set(value: &[u8], redacted: bool) -> Known<KeySet> {
     if value == b"null" {
         return Known::Absent;
     }
-    if value.first() != Some(&b'{') || is_redacted(value, redacted) && value.len() < 16 {
+    if value.first() != Some(&b'{') {
         return Known::Unknown;
     }
-    let mut keys = 0_u64;
-    let mut any = false;
+    let (mut hashes, mut hidden) = (Vec::new(), false);
     each(value, |name, _| {
-        keys = keys.wrapping_add(canonical::name(name));
-        any = true;
+        hidden |= is_redacted(name, redacted);
+        hashes.push(canonical::name(name));
     });
-    if any { Known::Is(keys) } else { Known::Absent }
+    if hidden {
+        return Known::Unknown;
+    }
+    KeySet::new(hashes).map_or(Known::Absent, Known::Is)
+}
+
+/// Whether redaction hides the method of a request, and the name of its operation.
+pub(super) fn hidden(method: &str, params: &Params<'_>, redacted: bool) -> (bool, bool) {
+    if !redacted {
+        return (false, false);
+    }
+    let hides = |value: &[u8]| is_redacted(value, redacted);
+    let name = params.raw.name.or(params.raw.uri);
+    (hides(method.as_bytes()), name.is_some_and(hides))
 }
 
 /// The type of an id that is no plain key, for callers that only ask whether there was one.

@@ -10,7 +10,6 @@ use super::{
     hops::{HopEntry, HopId, Side},
     key::{JsonId, Key},
     machine::{At, Machine},
-    parked::Shape,
     reading::{self, Params, is_redacted},
     revisions::{self, Counted},
     row::RowId,
@@ -19,6 +18,14 @@ use crate::{
     record::{HttpFields, Seq},
     wire::json,
 };
+
+/// What a request frame tells beside its parameters.
+struct Told {
+    counted: Counted,
+    declared: Option<bool>,
+    effective: Option<bool>,
+    hidden_names: (bool, bool),
+}
 
 impl Machine {
     /// Folds a request.
@@ -57,25 +64,38 @@ impl Machine {
             declared.and_then(revisions::is_modern),
             revisions.modern(effective),
         );
-        let continued = self.continued(&at, method, &params);
+        let linked = self.continued(&at, method, &params, modern.0 == Some(false));
         let legacy = modern.1 == Some(false);
-        let shared = self.reuse(&at, key.as_ref(), (continued.is_none(), legacy), facts);
-        let call = if let Some(call) = continued {
-            self.retry(&at, call, facts);
-            call
+        let shared = self.reuse(&at, key.as_ref(), (linked.is_none(), legacy), facts);
+        let call = if let Some(linked) = &linked {
+            self.retry(&at, linked, (key.as_ref(), &params), facts);
+            linked.call
         } else {
             self.open_call(&at, method, parts, &params, facts)
         };
         let of_client = at.side == Side::Client;
-        let counted = Counted {
-            who,
-            // `initialize` counts under what it negotiates.
-            revision: if initializes { 0 } else { effective },
-            declared: declared.is_some(),
-            greets: of_client && initializes,
+        let told = Told {
+            counted: Counted {
+                who,
+                // `initialize` counts under what it negotiates.
+                revision: if initializes { 0 } else { effective },
+                declared: declared.is_some(),
+                greets: of_client && initializes,
+            },
+            declared: modern.0,
+            effective: modern.1,
+            hidden_names: match &linked {
+                Some(linked) => linked.hidden,
+                None => reading::hidden(method, &params, at.redacted),
+            },
         };
-        let told = (counted, modern);
+        let counted = told.counted;
         let hop = self.add_hop(&at, call, key.clone(), parts, &params, told, facts);
+        if Self::asks_user(&at, method) {
+            self.ask_user(&at, call, parts, &params);
+        } else if method == "tasks/update" {
+            self.task_answered(&at, &params);
+        }
         if shared.is_some()
             && let Some(hop) = self.hops.get_mut(hop)
         {
@@ -141,24 +161,8 @@ impl Machine {
         u16::try_from(client.who).unwrap_or(0)
     }
 
-    /// The parked operation that this request continues.
-    fn continued(&mut self, at: &At, method: &str, params: &Params<'_>) -> Option<CallId> {
-        if !params.may_be_retry() {
-            return None;
-        }
-        let shape = Shape {
-            side: at.side,
-            method: self.atoms.share(method),
-            operation: self.operation(method, params),
-            client: at.client,
-            keys: params.answers.clone(),
-            state: params.state.clone(),
-            base: params.base,
-        };
-        self.parked.take(&shape)
-    }
-
-    fn operation(&mut self, method: &str, params: &Params<'_>) -> Option<Arc<str>> {
+    /// Name of the operation that a request names.
+    pub(super) fn operation(&mut self, method: &str, params: &Params<'_>) -> Option<Arc<str>> {
         let named = matches!(
             method,
             "tools/call"
@@ -169,17 +173,6 @@ impl Machine {
         );
         let name = params.operation.as_deref().filter(|_| named)?;
         Some(self.atoms.share(name))
-    }
-
-    fn retry(&mut self, at: &At, call: CallId, facts: &mut Vec<Fact>) {
-        self.change(call, facts, |call| {
-            call.charge(at.ts, false);
-            call.state = CallState::Pending(WaitingOn::Responder);
-            call.arrived = at.arrived;
-        });
-        if let Some(row) = self.rows.by_id_mut(at.row) {
-            row.mark(|flags| flags.retry = true);
-        }
     }
 
     fn open_call(
@@ -216,7 +209,7 @@ impl Machine {
         key: Option<Key>,
         parts: &Parts<'_>,
         params: &Params<'_>,
-        (counted, (declared, effective)): (Counted, (Option<bool>, Option<bool>)),
+        told: Told,
         facts: &mut Vec<Fact>,
     ) -> HopId {
         let json_id = parts.id.map(String::from_utf8_lossy).unwrap_or_default();
@@ -246,9 +239,10 @@ impl Machine {
             token: params.token.clone(),
             base: params.base.filter(|_| !at.truncated && !at.unparsed),
             seq: at.row.seq,
-            declared,
-            effective,
-            counted,
+            declared: told.declared,
+            effective: told.effective,
+            counted: told.counted,
+            hidden_names: told.hidden_names,
             wants_task: params.wants_task || at.truncated || at.unparsed,
             task_id: params.task_id.as_deref().map(Arc::from),
             hidden: parts.id.is_some_and(|id| is_redacted(id, at.redacted)),

@@ -2,6 +2,8 @@
 //! file a section; `ROWS` of each says how many rows of which table are tests there.
 
 mod cancel;
+mod elicitations;
+mod elicitations_more;
 mod http;
 mod kinds;
 mod matching;
@@ -10,6 +12,7 @@ mod merge;
 mod progress;
 mod redaction;
 mod retries;
+mod retries_more;
 mod revisions;
 mod summary;
 mod tasks;
@@ -81,6 +84,7 @@ fn words_of(call: &Call) -> Vec<String> {
         (call.uncertain, "uncertain"),
         (call.resolved.is_some(), "resolved"),
         (call.undelivered, "undelivered"),
+        (call.retired, "retired"),
         (call.result_truncated, "result_truncated"),
         (call.request_truncated, "request_truncated"),
     ] {
@@ -131,6 +135,9 @@ fn figure(session: &Session, name: &str) -> u64 {
                 rows.filter(|row| session.extra(row.id).is_some_and(|extra| extra.mismatch));
             marked.count() as u64
         }
+        "retired" => counters.retired_exchanges,
+        "elicitations" => session.elicitations().len() as u64,
+        "elicitations_dropped" => session.elicitations_dropped(),
         other => panic!("no figure {other}"),
     }
 }

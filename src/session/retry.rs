@@ -1,0 +1,275 @@
+//! Operations that take several requests: an interim answer parks one, a retry continues it, and
+//! what a retry did wrong is remarked (session-model.md 11).
+
+use std::sync::Arc;
+
+use super::{
+    call::{CallId, CallState, WaitingOn},
+    extra::StateIssue,
+    fact::Fact,
+    hops::HopId,
+    key::Key,
+    machine::{Answer, At, Machine},
+    parked::{Found, Shape},
+    questions::Asked,
+    reading::{self, Known, Params, ResultFacts},
+    remark::Code,
+};
+use crate::{base::quoted, record::Seq};
+
+/// The parked operation that a request continues.
+#[derive(Debug)]
+pub(super) struct Linked {
+    pub(super) call: CallId,
+    /// What redaction hid of its first request.
+    pub(super) hidden: (bool, bool),
+    parked: Box<Shape>,
+    base: Option<u64>,
+    issue: Option<StateIssue>,
+}
+
+impl Machine {
+    /// The parked operation that this request continues; remarks on one that seems to continue
+    /// something and does not.
+    pub(super) fn continued(
+        &mut self,
+        at: &At,
+        method: &str,
+        params: &Params<'_>,
+        is_legacy: bool,
+    ) -> Option<Linked> {
+        // The answers in `tasks/update` are for a task.
+        if !params.may_be_retry() || method == "tasks/update" {
+            return None;
+        }
+        let retry = self.shape_of_retry(at, method, params);
+        match self.parked.take(&retry) {
+            Found::Linked {
+                call,
+                parked,
+                by_state,
+            } => {
+                if let Known::Is(state) = retry.state {
+                    self.issued.use_up(state);
+                }
+                let same_client = parked.client == retry.client;
+                let issue = (!by_state && same_client)
+                    .then(|| issue_of(&parked.state, &retry.state))
+                    .flatten();
+                Some(Linked {
+                    call,
+                    hidden: parked.hidden,
+                    parked,
+                    base: retry.base,
+                    issue,
+                })
+            }
+            Found::Nothing {
+                ambiguous,
+                elsewhere,
+            } => {
+                if !is_legacy {
+                    self.remark_unlinked(at, &retry, ambiguous, elsewhere);
+                }
+                None
+            }
+        }
+    }
+
+    fn shape_of_retry(&mut self, at: &At, method: &str, params: &Params<'_>) -> Shape {
+        let (mut keys, mut state) = (params.answers.clone(), params.state.clone());
+        if at.truncated {
+            // What lay behind the cut is not known to be absent, and what was cut is not whole.
+            (keys, state) = (Known::Unknown, Known::Unknown);
+        }
+        Shape {
+            side: at.side,
+            method: self.atoms.share(method),
+            operation: self.operation(method, params),
+            hidden: reading::hidden(method, params, at.redacted),
+            client: at.client,
+            keys,
+            state,
+            base: params.base.filter(|_| !at.truncated && !at.unparsed),
+            seq: at.row.seq,
+        }
+    }
+
+    /// Step 5 of session-model.md 11.3.
+    fn remark_unlinked(&mut self, at: &At, retry: &Shape, ambiguous: bool, elsewhere: Option<Seq>) {
+        let state = match &retry.state {
+            Known::Is(state) => Some(state),
+            _ => None,
+        };
+        let known = state.and_then(|state| self.issued.get(state));
+        let operation = retry.operation_hash();
+        if let Some(issued) = elsewhere
+            && known.is_some_and(|known| known.is_foreign_to(operation))
+        {
+            let text = format!(
+                "the client sent the requestState of frame {} with another request than the one it was issued for",
+                issued.0
+            );
+            self.remark_absence(at, Code::MrtrStateElsewhere, text);
+        } else if ambiguous {
+            let text = "ambiguous: the client's retry fits several operations that wait for input";
+            self.remark(at.row, Code::MrtrUnlinked, text);
+        } else if known.is_some_and(|known| known.used) {
+            let text = "the client sent a requestState again that it had already brought back";
+            self.remark(at.row, Code::MrtrStateReplayed, text);
+        } else if retry.state == Known::Absent && matches!(retry.keys, Known::Is(_))
+            || known.is_some()
+        {
+            let text = "none: the client's retry fits no operation that waits for input";
+            self.remark(at.row, Code::MrtrUnlinked, text);
+        }
+    }
+
+    /// The next request of a parked operation.
+    pub(super) fn retry(
+        &mut self,
+        at: &At,
+        linked: &Linked,
+        (key, params): (Option<&Key>, &Params<'_>),
+        facts: &mut Vec<Fact>,
+    ) {
+        let call = linked.call;
+        self.change(call, facts, |call| {
+            call.charge(at.ts, false);
+            call.note_issue(linked.issue);
+            call.state = CallState::Pending(WaitingOn::Responder);
+            call.arrived = at.arrived;
+        });
+        if let Some(row) = self.rows.by_id_mut(at.row) {
+            row.mark(|flags| flags.retry = true);
+        }
+        let root = self
+            .call(call)
+            .and_then(|call| Some(call.hops.first()?.json_id.clone()));
+        if let Some(extra) = self.extra_mut(at.row) {
+            (extra.mrtr_root, extra.state_issue) = (root, linked.issue);
+        }
+        self.remark_state(at, linked);
+        self.remark_reused_id(at, linked, key);
+        if let (Some(first), Some(second)) = (linked.parked.base, linked.base)
+            && first != second
+        {
+            let text = "the client's retry does not repeat the parameters of the request that it continues";
+            self.remark(at.row, Code::MrtrParamsChanged, text);
+        }
+        self.ledger
+            .answer_round(call, at, params.raw.input_responses);
+    }
+
+    /// The verdict on the state (session-model.md 11.4).
+    fn remark_state(&mut self, at: &At, linked: &Linked) {
+        let Some(issue) = linked.issue else { return };
+        let frame = linked.parked.seq.0;
+        let (code, text) = match issue {
+            StateIssue::Missing => (
+                Code::MrtrStateMissing,
+                format!("the client's retry lacks the requestState that frame {frame} issued"),
+            ),
+            StateIssue::Invented => (
+                Code::MrtrStateInvented,
+                format!("the client's retry has a requestState, and frame {frame} issued none"),
+            ),
+            StateIssue::Changed => (
+                Code::MrtrStateChanged,
+                format!("the client's retry has another requestState than frame {frame} issued"),
+            ),
+        };
+        self.remark_absence(at, code, text);
+    }
+
+    /// A retry needs an id of its own; ids of two clients have nothing to do with one another.
+    fn remark_reused_id(&mut self, at: &At, linked: &Linked, key: Option<&Key>) {
+        let Some(key) = key.filter(|_| linked.parked.client == at.client) else {
+            return;
+        };
+        let former = self.call(linked.call).and_then(|call| {
+            let same = call.hops.iter().find(|hop| {
+                let id = hop.json_id.as_bytes();
+                !reading::is_redacted(id, true) && Key::read(id).as_ref() == Some(key)
+            })?;
+            Some((same.request.seq, quoted(&same.json_id)))
+        });
+        if let Some((seq, id)) = former {
+            let text = format!("the client's retry has the id {id} of frame {}", seq.0);
+            self.remark_since(at, seq, Code::MrtrIdReused, text);
+        }
+    }
+
+    /// An interim answer: the call waits for the client (session-model.md 11.2).
+    pub(super) fn park(
+        &mut self,
+        at: &At,
+        hop: HopId,
+        result: &ResultFacts<'_>,
+        facts: &mut Vec<Fact>,
+    ) {
+        let Some(entry) = self.hops.get(hop) else {
+            return;
+        };
+        let (id, client, base) = (entry.call, entry.client, entry.base);
+        let (side, round, hidden) = (entry.side, entry.at, entry.hidden_names);
+        if let Some(row) = self.rows.by_id_mut(at.row) {
+            row.mark(|flags| flags.interim = true);
+        }
+        let Some(call) = self.call(id) else {
+            return;
+        };
+        // A late interim result is a late answer; it does not park (session-model.md 7.3.3).
+        if !call.is_open() {
+            self.finish(at, id, &Answer::Ok { bytes: 0 }, facts);
+            return;
+        }
+        let cut = at.truncated;
+        let shape = Shape {
+            side,
+            method: Arc::clone(&call.method),
+            operation: call.operation.clone(),
+            hidden,
+            client,
+            keys: unless(cut, &result.asks),
+            state: unless(cut, &result.state),
+            base,
+            seq: at.row.seq,
+        };
+        let asked = Asked::read(result.raw.input_requests, at.redacted, cut);
+        let methods = asked.methods.iter().map(|name| self.atoms.share(name));
+        let methods: Box<[Arc<str>]> = methods.collect();
+        self.change(id, facts, |call| {
+            call.charge(at.ts, true);
+            call.keep_rounds();
+            if let Some(round) = call.round_mut(round) {
+                round.answered = at.ts;
+                (round.asked, round.asked_unknown) = (methods, asked.unknown);
+            }
+            call.state = CallState::Pending(WaitingOn::Client);
+        });
+        self.ask_round(at, id, round, &asked);
+        if let Known::Is(state) = shape.state {
+            self.issued.issue(state, shape.operation_hash());
+        }
+        if let Some(retired) = self.parked.add(id, shape) {
+            self.counters.retired_exchanges += 1;
+            self.change(retired, facts, |call| call.retired = true);
+        }
+    }
+}
+
+/// A value of a frame that may have been cut.
+fn unless<T: Clone>(cut: bool, value: &Known<T>) -> Known<T> {
+    if cut { Known::Unknown } else { value.clone() }
+}
+
+/// Compares what was issued with what came back, on a link by keys.
+fn issue_of(issued: &Known<[u8; 16]>, sent: &Known<[u8; 16]>) -> Option<StateIssue> {
+    match (issued, sent) {
+        (Known::Is(_), Known::Absent) => Some(StateIssue::Missing),
+        (Known::Absent, Known::Is(_)) => Some(StateIssue::Invented),
+        (Known::Is(one), Known::Is(other)) if one != other => Some(StateIssue::Changed),
+        _ => None,
+    }
+}
