@@ -156,7 +156,6 @@ impl Machine {
             return;
         }
         self.change(asked.call, facts, |call| call.may_change = true);
-        let is_probe = needs.contains(&(Need::Greeting, Resolved::Era));
         self.remember(
             Refusal {
                 call: Some(asked.call),
@@ -169,7 +168,7 @@ impl Machine {
             },
             facts,
         );
-        if is_probe {
+        if asked.counted.discovers {
             self.probe_refused(at, asked.call, counted, facts);
         }
     }
@@ -196,7 +195,7 @@ impl Machine {
         let first = matches!(at.status, 400 | 404 | 405)
             && !of_modern
             && !self.refusals.had_success(asked.client);
-        if &*call.method == "server/discover" || first {
+        if asked.counted.discovers || first {
             needs.push((Need::Greeting, Resolved::Era));
         } else if at.status == 404 && !verdict.own_id && self.refusals.was_greeted(asked.client) {
             needs.push((Need::Greeting, Resolved::Session));
