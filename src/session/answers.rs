@@ -118,6 +118,9 @@ impl Machine {
         }
         self.before_answer(at, hop, facts);
         self.note_status(at, hop, verdict, facts);
+        let settles = self
+            .call(id)
+            .is_some_and(|call| call.is_open() || call.awaits_late);
         let outcome = self.outcome(hop, parts, read);
         let Some(id) = self.take_answer(at.row, hop, facts) else {
             return;
@@ -136,7 +139,9 @@ impl Machine {
             Outcome::Interim(result) => self.park(at, hop, &result, facts),
             Outcome::Task(result) => self.hand_over(at, id, &result, facts),
         }
-        self.judge(at, hop, verdict, facts);
+        if settles {
+            self.judge(at, hop, verdict, facts);
+        }
     }
 
     /// What later rules about the same id need to know of an answer.
@@ -244,11 +249,8 @@ impl Machine {
         if side != Side::Client {
             return;
         }
-        let call = self.call(id);
-        let method = call.as_ref().map_or("", |call| &*call.method);
-        let initialized = method == "initialize";
-        let greets = initialized || method == "server/discover";
-        drop(call);
+        let initialized = counted.greets;
+        let greets = initialized || counted.discovers;
         // An ordinary result names the server in `_meta`; a member `serverInfo` of it is data.
         if let Some(server) = read
             .server

@@ -101,7 +101,7 @@ impl Calls {
         match slot {
             Some(Slot::Settled(call)) => call.last_row() <= row,
             Some(Slot::Full(call)) => {
-                let may_change = call.is_open() || call.awaits_late || call.may_resolve;
+                let may_change = call.is_open() || call.awaits_late || call.may_change;
                 !may_change && call.last_row <= row
             }
             Some(Slot::Gone) | None => false,

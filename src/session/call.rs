@@ -194,8 +194,9 @@ pub struct Call {
     pub(super) awaits_late: bool,
     /// It ended by an HTTP failure or a lost answer: it gives no duration (session-model.md 17).
     pub(super) refused: bool,
-    /// A later frame may make its refusal good.
-    pub(super) may_resolve: bool,
+    /// It is over, and a later frame may still change that: make its refusal good, or tell that its
+    /// answer was cut on the wire.
+    pub(super) may_change: bool,
     /// The last frame that was linked to it.
     pub(super) last_row: RowId,
     /// Number of its newest request.
@@ -309,7 +310,7 @@ impl Call {
             mark: None,
             awaits_late: false,
             refused: false,
-            may_resolve: false,
+            may_change: false,
             last_row: RowId::default(),
             waiting_seq: seq,
             waiting_hops: SmallVec::new(),

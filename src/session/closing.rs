@@ -10,7 +10,7 @@ use super::{
     remark::Code,
     row::RowId,
 };
-use crate::{base::Timestamp, record::Seq};
+use crate::base::Timestamp;
 
 /// A recorder keeps at least this much of an answer: one that was cut earlier was cut on the wire.
 pub(super) const LEAST_KEPT: usize = 64 << 10;
@@ -111,17 +111,32 @@ impl Machine {
         let Some(entry) = self.hops.get(hop) else {
             return;
         };
+        let (id, is_client) = (entry.call, entry.side == Side::Client);
         if !entry.waiting {
             self.found_again(hop, facts);
         }
-        if at.cut && entry_is_client(self, hop) {
-            if self.cut.len() < MAX_CUT {
+        if at.cut && is_client {
+            let noted = self.cut.len() < MAX_CUT;
+            if noted {
                 self.cut.insert(at.exchange, (hop, at.row));
             }
-            if let Some(id) = self.hops.get(hop).map(|hop| hop.call) {
+            self.change(id, facts, |call| {
                 // It gives no duration, whether its end is told or not.
-                self.change(id, facts, |call| call.refused = true);
-            }
+                (call.refused, call.may_change) = (true, noted);
+            });
+        }
+    }
+
+    /// A further frame of the server on its exchange: the answer before it was not the last.
+    pub(super) fn not_the_last(&mut self, at: &At, facts: &mut Vec<Fact>) {
+        if self.cut.is_empty() || at.side != Side::Server {
+            return;
+        }
+        if let Some((hop, _)) = self.cut.remove(&at.exchange)
+            && let Some(call) = self.hops.get(hop).map(|hop| hop.call)
+        {
+            self.change(call, facts, |call| call.may_change = false);
+            self.let_go(call);
         }
     }
 
@@ -133,12 +148,13 @@ impl Machine {
         if !self.call(id).is_some_and(|call| call.lost) {
             return;
         }
-        let row = self.request_row(hop);
+        let (row, hole) = (self.request_row(hop), self.last_hole());
         let errored = self.change(id, facts, |call| {
             call.lost = false;
             call.awaits_late = false;
             call.state = open_state(call);
             call.end = None;
+            call.set_gap_after(hole);
             std::mem::take(&mut call.errored)
         });
         if errored == Some(true) {
@@ -159,6 +175,7 @@ impl Machine {
         if !is_its {
             return;
         }
+        let hole = self.last_hole();
         let changed = self.change(id, facts, |call| {
             if let Some(kept) = call.hops.get_mut(at) {
                 kept.answer = None;
@@ -166,6 +183,7 @@ impl Machine {
             call.link(row);
             let errored = std::mem::take(&mut call.errored);
             (call.result_truncated, call.tool_error, call.refused) = (false, false, false);
+            call.may_change = false;
             (call.result_bytes, call.error_code, call.http_status) = (0, None, 0);
             let late = std::mem::take(&mut call.late_result);
             if late {
@@ -173,6 +191,7 @@ impl Machine {
             } else {
                 call.mark = call.end.take();
                 call.state = open_state(call);
+                call.set_gap_after(hole);
                 call.waiting_hops.push(hop);
             }
             (errored, late)
@@ -200,15 +219,10 @@ impl Machine {
             .and_then(|call| call.hops.get(at).map(|hop| hop.request));
         // Only the first of very many hops are kept on the call.
         kept.unwrap_or(RowId {
-            seq: Seq(entry.seq.0),
+            seq: entry.seq,
             index: 0,
         })
     }
-}
-
-fn entry_is_client(machine: &Machine, hop: HopId) -> bool {
-    let entry = machine.hops.get(hop);
-    entry.is_some_and(|hop| hop.side == Side::Client)
 }
 
 /// Ends the running share of a call whose hop gets no answer for now.

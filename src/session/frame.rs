@@ -198,6 +198,7 @@ impl Machine {
         frame: &Classified<'_>,
         facts: &mut Vec<Fact>,
     ) {
+        self.not_the_last(at, facts);
         self.exchange_went_well(at, facts);
         match frame.kind {
             Kind::Request => self.request(at, http, &frame.parts, facts),
@@ -243,9 +244,6 @@ impl Machine {
         } else if at.http && side == Some(Side::Client) && kind == Kind::Response {
             let http = envelope.http.as_deref();
             at.client = self.peers.client_key(http, at.conn, None, false);
-        }
-        if !self.cut.is_empty() && side == Some(Side::Server) {
-            self.cut.remove(&at.exchange);
         }
         self.drop_early(at);
     }

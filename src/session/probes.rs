@@ -95,10 +95,7 @@ impl Machine {
         facts: &mut Vec<Fact>,
     ) {
         let is_lone = !at.http && self.counters.requests == 1;
-        let is_discover = self
-            .call(call)
-            .is_some_and(|call| &*call.method == "server/discover");
-        if !is_lone || !is_discover {
+        if !is_lone {
             return;
         }
         self.change(call, facts, |call| {

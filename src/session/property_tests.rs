@@ -257,7 +257,7 @@ proptest! {
             template.seq = crate::record::Seq(seq.max(1));
             template.truncated = truncated;
             template.payload = if json {
-                crate::record::Payload::Raw(crate::wire::Raw::new(bytes.into()))
+                crate::record::Payload::Raw(Raw::new(bytes.into()))
             } else {
                 crate::record::Payload::Text(bytes.into())
             };
@@ -349,7 +349,7 @@ fn p9_many_open_calls_parked_calls_and_tasks_stay_cheap() {
     let frame = |seq: u64, asks: bool, json: String| {
         let mut envelope = template[usize::from(!asks)].clone();
         envelope.seq = crate::record::Seq(seq);
-        envelope.payload = crate::record::Payload::Raw(crate::wire::Raw::new(json.into()));
+        envelope.payload = crate::record::Payload::Raw(Raw::new(json.into()));
         envelope
     };
     let answers = [

@@ -115,10 +115,13 @@ impl Machine {
                 (call.errored, call.refused) = (call.resolved.is_none(), true);
                 (call.end, call.http_status) = (at.ts, at.status);
                 call.undelivered = at.undelivered;
+                return call.errored;
             }
-            call.errored
+            false
         });
-        self.note_refusal(at, &asked, verdict, facts);
+        if errored == Some(true) {
+            self.note_refusal(at, &asked, verdict, facts);
+        }
         errored == Some(true)
     }
 

@@ -105,7 +105,9 @@ impl Machine {
         if let (Some(UNSUPPORTED_VERSION), false) = (verdict.code, verdict.supported.is_empty()) {
             self.peers.stated.supports(verdict.supported.clone());
         }
-        if !at.cut {
+        // Only the frame that made the call errored is a refusal.
+        let row = self.rows.by_id(at.row);
+        if !at.cut && row.is_some_and(|row| row.flags().errored) {
             self.note_refusal(at, &asked, verdict, facts);
         }
     }
@@ -153,8 +155,7 @@ impl Machine {
         if needs.is_empty() {
             return;
         }
-        self.change(asked.call, facts, |call| call.may_resolve = true);
-        let is_probe = needs.contains(&(Need::Greeting, Resolved::Era));
+        self.change(asked.call, facts, |call| call.may_change = true);
         self.remember(
             Refusal {
                 call: Some(asked.call),
@@ -167,7 +168,7 @@ impl Machine {
             },
             facts,
         );
-        if is_probe {
+        if asked.counted.discovers {
             self.probe_refused(at, asked.call, counted, facts);
         }
     }
@@ -194,7 +195,7 @@ impl Machine {
         let first = matches!(at.status, 400 | 404 | 405)
             && !of_modern
             && !self.refusals.had_success(asked.client);
-        if &*call.method == "server/discover" || first {
+        if asked.counted.discovers || first {
             needs.push((Need::Greeting, Resolved::Era));
         } else if at.status == 404 && !verdict.own_id && self.refusals.was_greeted(asked.client) {
             needs.push((Need::Greeting, Resolved::Session));
@@ -227,7 +228,7 @@ impl Machine {
         if let Some(given_up) = self.refusals.add(refusal)
             && let Some(call) = given_up.call
         {
-            self.change(call, facts, |call| call.may_resolve = false);
+            self.change(call, facts, |call| call.may_change = false);
             self.let_go(call);
         }
     }
@@ -325,7 +326,7 @@ impl Machine {
         facts: &mut Vec<Fact>,
     ) -> bool {
         let resolved = self.change(id, facts, |call| {
-            call.may_resolve = false;
+            call.may_change = false;
             let faulty = call.errored && call.resolved.is_none();
             if faulty {
                 (call.resolved, call.errored) = (Some(kind), false);
@@ -340,8 +341,8 @@ impl Machine {
         resolved
     }
 
-    /// Drops a call that was only kept because its refusal could be made good.
-    fn let_go(&mut self, id: CallId) {
+    /// Drops a call that was only kept because a later frame could change it.
+    pub(super) fn let_go(&mut self, id: CallId) {
         let Some(call) = self.call(id) else { return };
         let last = call.last_row;
         drop(call);

@@ -81,6 +81,7 @@ impl Machine {
                 revision: if initializes { 0 } else { effective },
                 declared: declared.is_some(),
                 greets: of_client && initializes,
+                discovers: of_client && method == "server/discover",
             },
             declared: modern.0,
             effective: modern.1,
@@ -106,7 +107,7 @@ impl Machine {
             let proposed = proposed.and_then(json::string);
             let version = declared.or(proposed.as_deref());
             self.note_request(&at, call, counted, version, facts);
-            if method == "server/discover" {
+            if counted.discovers {
                 self.note_discover(&at, call, counted);
             }
         }

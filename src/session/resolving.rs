@@ -204,3 +204,65 @@ impl Refusals {
         self.has(client, |standing| standing.greeted)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(seq: u64, name: &str) -> Refusal {
+        let mut needs = Needs::new();
+        needs.push((
+            Need::Operation("tools/call".into(), Some(name.into())),
+            Resolved::Auth,
+        ));
+        needs.push((Need::Greeting, Resolved::Era));
+        Refusal {
+            call: None,
+            row: RowId {
+                seq: Seq(seq),
+                index: 0,
+            },
+            seq: Seq(seq),
+            exchange: seq,
+            client: ClientKey::default(),
+            counted: Counted::default(),
+            needs,
+        }
+    }
+
+    #[test]
+    fn the_oldest_go_at_the_bound_and_leave_no_trace() {
+        let mut refusals = Refusals::default();
+        let count = 3 * MAX_REFUSALS as u64;
+        for seq in 0..count {
+            let given_up = refusals.add(refusal(seq, &format!("t{}", seq % 7)));
+            assert_eq!(given_up.is_some(), seq >= MAX_REFUSALS as u64);
+        }
+        assert_eq!(refusals.open.len(), MAX_REFUSALS);
+        assert_eq!(refusals.forgotten(), count - MAX_REFUSALS as u64);
+        let none = refusals.take(&Need::Exchange, |_| true, |_| true);
+        assert!(none.is_empty());
+        let found = refusals.take(&Need::Greeting, |kind| kind == Resolved::Era, |_| true);
+        assert_eq!(found.len(), MAX_REFUSALS);
+        assert!(refusals.is_empty() && refusals.by_need.is_empty());
+    }
+
+    #[test]
+    fn a_frame_is_free_when_its_last_refusal_goes() {
+        let mut refusals = Refusals::default();
+        for name in ["a", "b", "c"] {
+            refusals.add(refusal(1, name));
+        }
+        refusals.add(refusal(2, "d"));
+        let mut last = |name: &str| {
+            let need = Need::Operation("tools/call".into(), Some(name.into()));
+            let found = refusals.take(&need, |_| true, |_| true);
+            found.iter().map(|(_, _, last)| *last).collect::<Vec<_>>()
+        };
+        assert_eq!(last("b"), [false]);
+        assert_eq!(last("c"), [false]);
+        assert_eq!(last("c"), [false; 0]);
+        assert_eq!(last("a"), [true]);
+        assert_eq!(last("d"), [true]);
+    }
+}

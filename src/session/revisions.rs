@@ -51,7 +51,8 @@ pub struct RevisionCount {
     pub(super) id: RevisionId,
 }
 
-/// What a request was counted under, so that it can be taken back when it was a probe.
+/// What a request of the client was counted under, so that it can be taken back when it was a
+/// probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     /// Number of the client, from 1; 0 is unidentified.
@@ -61,6 +62,8 @@ pub(super) struct Counted {
     pub(super) declared: bool,
     /// It is an `initialize`.
     pub(super) greets: bool,
+    /// It is a `server/discover`.
+    pub(super) discovers: bool,
 }
 
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! What client and server said of themselves, as they spelled it: capabilities, names, instructions,
 //! supported versions, and the extensions that follow (session-model.md 14.2, 14.3).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::Bytes;
 
@@ -113,12 +113,8 @@ impl Stated {
     pub(super) fn extensions(&self) -> Vec<Extension> {
         let client = names_of(self.client_capabilities.as_ref());
         let server = names_of(self.server_capabilities.as_ref());
-        let mut all = BTreeMap::new();
-        for name in client.iter().chain(&server).flatten() {
-            if all.len() < MAX_EXTENSIONS {
-                all.entry(name.as_str()).or_insert(());
-            }
-        }
+        let named = client.iter().chain(&server).flatten();
+        let all: BTreeSet<&str> = named.map(String::as_str).collect();
         let of = |names: &Option<Vec<String>>, name: &str| match names {
             None => Advert::Unknown,
             Some(names) if names.binary_search_by(|known| (**known).cmp(name)).is_ok() => {
@@ -126,7 +122,8 @@ impl Stated {
             }
             Some(_) => Advert::Absent,
         };
-        all.into_keys()
+        all.into_iter()
+            .take(MAX_EXTENSIONS)
             .map(|name| Extension {
                 name: name.into(),
                 client: of(&client, name),

@@ -329,131 +329,132 @@ fn resolved_8_4() {
 }
 
 /// Refusals that are made good, and look-alikes that stay errors.
+const MORE_RESOLVED: [(&str, &str); 28] = [
+    // auth: the same operation, sent later, without HTTP failure.
+    (
+        "> Q1 call t [x=1], < H403 ch=\"Bearer error=insufficient_scope\" [x=1], > Q2 call t [x=2], < E2 -1 [x=2]",
+        "failed resolved=auth, failed errored | errors=1",
+    ),
+    (
+        "> Q1 call t [x=1], < H401 [x=1], > Q2 call t [x=2], < R2 {} [x=2]",
+        "failed errored, completed | errors=1",
+    ),
+    (
+        "> Q1 call t [x=1], < H403 ch=\"Bearer\" [x=1], > Q2 call t [x=2], < R2 {} [x=2]",
+        "failed errored, completed | errors=1",
+    ),
+    (
+        "> Q1 call t [x=1], < H401 ch=\"Bearer\" [x=1], > Q2 call u [x=2], < R2 {} [x=2]",
+        "failed errored, completed | errors=1",
+    ),
+    (
+        "> Q1 call t [x=1], < H401 ch=\"Bearer\" [x=1], > Q2 call t [x=2], < H500 [x=2]",
+        "failed errored, failed errored | errors=2",
+    ),
+    (
+        "> Q1 call t [x=1], > Q2 call t [x=2], < H401 ch=\"Bearer\" [x=1], < R2 {} [x=2]",
+        "failed errored, completed | errors=1",
+    ),
+    (
+        "> Q1 call t [x=1 peer=p], < H401 ch=\"Bearer\" [x=1], > Q2 call t [x=2 peer=q], < R2 {} [x=2]",
+        "failed resolved=auth, completed | errors=0",
+    ),
+    (
+        "> Q1 call t [c=a:1 x=1], < H401 ch=\"Bearer\" [c=a:1 x=1], > Q1 call t [c=b:1 x=2], < R1 {} [c=b:1 x=2]",
+        "failed errored, completed | errors=1",
+    ),
+    // One frame refused two calls: it stays an error until both are made good.
+    (
+        "> [Q1 call a, Q2 call b] [x=1], < H401 ch=\"Bearer\" [x=1], > Q3 call a [x=2], < R3 {} [x=2]",
+        "failed resolved=auth, failed errored, completed | errors=1",
+    ),
+    (
+        "> [Q1 call a, Q2 call b] [x=1], < H401 ch=\"Bearer\" [x=1], > Q3 call a [x=2], < R3 {} [x=2], > Q4 call b [x=3], < R4 {} [x=3]",
+        "failed resolved=auth, failed resolved=auth, completed, completed | errors=0",
+    ),
+    // An exchange without a request.
+    (
+        "< H401 ch=\"Bearer\" [x=1 m=GET], < H200 [x=2 m=GET]",
+        "| errors=0",
+    ),
+    (
+        "> N initialized [x=1], < H401 ch=\"Bearer\" [x=1], > N initialized [x=2], < H202 [x=2]",
+        "| errors=0",
+    ),
+    (
+        "< H401 ch=\"Bearer\" [x=1 m=GET], < H403 [x=2 m=GET]",
+        "| errors=2",
+    ),
+    // session
+    (
+        "> Q1 initialize{2025-11-25} [x=1], < R1 {2025-11-25} [x=1], > Q5 tools/list [x=9], < E5 -32001 [x=9 st=404], > Q6 initialize [x=10], < R6 {} [x=10]",
+        "completed, failed errored, completed | errors=1",
+    ),
+    (
+        "> Q1 initialize{2025-11-25} [x=1], < R1 {2025-11-25} [x=1], > Q5 tools/list [x=9], < H404 [x=9], > Q6 initialize [x=10], < E6 -1 [x=10]",
+        "completed, failed errored, failed errored | errors=2",
+    ),
+    (
+        "> Q1 initialize{2025-11-25} [x=1], < R1 {2025-11-25} [x=1], > Q5 tools/list [x=9], < H400 [x=9], > Q6 initialize [x=10], < R6 {} [x=10]",
+        "completed, failed errored, completed | errors=1",
+    ),
+    (
+        "> Q1 initialize{clientInfo:{name:a}} [x=1], < R1 {} [x=1], > Q5 tools/list [x=9], < H404 [x=9], > Q6 initialize{clientInfo:{name:b}} [x=10], < R6 {} [x=10]",
+        "completed, failed errored, completed | errors=1",
+    ),
+    // version
+    (
+        "> Q1 call t [v=2027-01-01], < E1 -32022 {supported:[2026-07-28]}, > Q2 call t [v=2026-07-28]",
+        "failed resolved=version, pending | errors=0",
+    ),
+    (
+        "> Q1 call t [v=2027-01-01], < E1 -32022 {supported:[2026-07-28]}, > Q2 call t [v=2027-01-01]",
+        "failed errored, pending | errors=1",
+    ),
+    (
+        "> Q1 call t [v=2027-01-01], < E1 -32022, > Q2 call t [v=2026-07-28]",
+        "failed errored, pending | errors=1",
+    ),
+    (
+        "> Q1 call t [v=2027-01-01 red], < E1 -32022 {supported:[\"[R]\"]} [red], > Q2 call t [v=2026-07-28]",
+        "failed errored, pending | errors=1",
+    ),
+    // elicitation
+    (
+        "> Q1 call t, < E1 -32042, > Q2 call t",
+        "failed resolved=elicitation, pending | errors=0",
+    ),
+    (
+        "> Q1 call t, < E1 -32042, > Q2 call u",
+        "failed errored, pending | errors=1",
+    ),
+    (
+        "> Q1 call t [v=2026-07-28], < E1 -32042, > Q2 call t [v=2026-07-28]",
+        "failed errored, pending | errors=1 ! retired-code@2",
+    ),
+    // A probe beside other requests, and a greeting that is not of the old kind or fails.
+    (
+        "> Q1 server/discover, < E1 -32601, > Q2 ping",
+        "failed errored, pending | errors=1",
+    ),
+    (
+        "> Q0 ping [x=1], < R0 {} [x=1], > Q1 server/discover [x=2], < E1 -32601 [x=2], > Q2 initialize [x=3], < E2 -1 [x=3]",
+        "completed, failed errored, failed errored | errors=2",
+    ),
+    // An answer that comes later does not undo it.
+    (
+        "> Q1 server/discover, > Q2 initialize, < R2 {}, < E1 -32601",
+        "failed resolved=era not-errored, completed | errors=0",
+    ),
+    (
+        "> Q1 server/discover [x=1], > Q2 initialize [x=2], < R2 {} [x=2], < H500 [x=1]",
+        "failed resolved=era not-errored, completed | errors=0",
+    ),
+];
+
 #[test]
 fn resolved_8_4_beside_the_table() {
-    let cases = [
-        // auth: the same operation, sent later, without HTTP failure.
-        (
-            "> Q1 call t [x=1], < H403 ch=\"Bearer error=insufficient_scope\" [x=1], > Q2 call t [x=2], < E2 -1 [x=2]",
-            "failed resolved=auth, failed errored | errors=1",
-        ),
-        (
-            "> Q1 call t [x=1], < H401 [x=1], > Q2 call t [x=2], < R2 {} [x=2]",
-            "failed errored, completed | errors=1",
-        ),
-        (
-            "> Q1 call t [x=1], < H403 ch=\"Bearer\" [x=1], > Q2 call t [x=2], < R2 {} [x=2]",
-            "failed errored, completed | errors=1",
-        ),
-        (
-            "> Q1 call t [x=1], < H401 ch=\"Bearer\" [x=1], > Q2 call u [x=2], < R2 {} [x=2]",
-            "failed errored, completed | errors=1",
-        ),
-        (
-            "> Q1 call t [x=1], < H401 ch=\"Bearer\" [x=1], > Q2 call t [x=2], < H500 [x=2]",
-            "failed errored, failed errored | errors=2",
-        ),
-        (
-            "> Q1 call t [x=1], > Q2 call t [x=2], < H401 ch=\"Bearer\" [x=1], < R2 {} [x=2]",
-            "failed errored, completed | errors=1",
-        ),
-        (
-            "> Q1 call t [x=1 peer=p], < H401 ch=\"Bearer\" [x=1], > Q2 call t [x=2 peer=q], < R2 {} [x=2]",
-            "failed resolved=auth, completed | errors=0",
-        ),
-        (
-            "> Q1 call t [c=a:1 x=1], < H401 ch=\"Bearer\" [c=a:1 x=1], > Q1 call t [c=b:1 x=2], < R1 {} [c=b:1 x=2]",
-            "failed errored, completed | errors=1",
-        ),
-        // One frame refused two calls: it stays an error until both are made good.
-        (
-            "> [Q1 call a, Q2 call b] [x=1], < H401 ch=\"Bearer\" [x=1], > Q3 call a [x=2], < R3 {} [x=2]",
-            "failed resolved=auth, failed errored, completed | errors=1",
-        ),
-        (
-            "> [Q1 call a, Q2 call b] [x=1], < H401 ch=\"Bearer\" [x=1], > Q3 call a [x=2], < R3 {} [x=2], > Q4 call b [x=3], < R4 {} [x=3]",
-            "failed resolved=auth, failed resolved=auth, completed, completed | errors=0",
-        ),
-        // An exchange without a request.
-        (
-            "< H401 ch=\"Bearer\" [x=1 m=GET], < H200 [x=2 m=GET]",
-            "| errors=0",
-        ),
-        (
-            "> N initialized [x=1], < H401 ch=\"Bearer\" [x=1], > N initialized [x=2], < H202 [x=2]",
-            "| errors=0",
-        ),
-        (
-            "< H401 ch=\"Bearer\" [x=1 m=GET], < H403 [x=2 m=GET]",
-            "| errors=2",
-        ),
-        // session
-        (
-            "> Q1 initialize{2025-11-25} [x=1], < R1 {2025-11-25} [x=1], > Q5 tools/list [x=9], < E5 -32001 [x=9 st=404], > Q6 initialize [x=10], < R6 {} [x=10]",
-            "completed, failed errored, completed | errors=1",
-        ),
-        (
-            "> Q1 initialize{2025-11-25} [x=1], < R1 {2025-11-25} [x=1], > Q5 tools/list [x=9], < H404 [x=9], > Q6 initialize [x=10], < E6 -1 [x=10]",
-            "completed, failed errored, failed errored | errors=2",
-        ),
-        (
-            "> Q1 initialize{2025-11-25} [x=1], < R1 {2025-11-25} [x=1], > Q5 tools/list [x=9], < H400 [x=9], > Q6 initialize [x=10], < R6 {} [x=10]",
-            "completed, failed errored, completed | errors=1",
-        ),
-        (
-            "> Q1 initialize{clientInfo:{name:a}} [x=1], < R1 {} [x=1], > Q5 tools/list [x=9], < H404 [x=9], > Q6 initialize{clientInfo:{name:b}} [x=10], < R6 {} [x=10]",
-            "completed, failed errored, completed | errors=1",
-        ),
-        // version
-        (
-            "> Q1 call t [v=2027-01-01], < E1 -32022 {supported:[2026-07-28]}, > Q2 call t [v=2026-07-28]",
-            "failed resolved=version, pending | errors=0",
-        ),
-        (
-            "> Q1 call t [v=2027-01-01], < E1 -32022 {supported:[2026-07-28]}, > Q2 call t [v=2027-01-01]",
-            "failed errored, pending | errors=1",
-        ),
-        (
-            "> Q1 call t [v=2027-01-01], < E1 -32022, > Q2 call t [v=2026-07-28]",
-            "failed errored, pending | errors=1",
-        ),
-        (
-            "> Q1 call t [v=2027-01-01 red], < E1 -32022 {supported:[\"[R]\"]} [red], > Q2 call t [v=2026-07-28]",
-            "failed errored, pending | errors=1",
-        ),
-        // elicitation
-        (
-            "> Q1 call t, < E1 -32042, > Q2 call t",
-            "failed resolved=elicitation, pending | errors=0",
-        ),
-        (
-            "> Q1 call t, < E1 -32042, > Q2 call u",
-            "failed errored, pending | errors=1",
-        ),
-        (
-            "> Q1 call t [v=2026-07-28], < E1 -32042, > Q2 call t [v=2026-07-28]",
-            "failed errored, pending | errors=1 ! retired-code@2",
-        ),
-        // A probe beside other requests, and a greeting that is not of the old kind or fails.
-        (
-            "> Q1 server/discover, < E1 -32601, > Q2 ping",
-            "failed errored, pending | errors=1",
-        ),
-        (
-            "> Q0 ping [x=1], < R0 {} [x=1], > Q1 server/discover [x=2], < E1 -32601 [x=2], > Q2 initialize [x=3], < E2 -1 [x=3]",
-            "completed, failed errored, failed errored | errors=2",
-        ),
-        // An answer that comes later does not undo it.
-        (
-            "> Q1 server/discover, > Q2 initialize, < R2 {}, < E1 -32601",
-            "failed resolved=era not-errored, completed | errors=0",
-        ),
-        (
-            "> Q1 server/discover [x=1], > Q2 initialize [x=2], < R2 {} [x=2], < H500 [x=1]",
-            "failed resolved=era not-errored, completed | errors=0",
-        ),
-    ];
-    for (text, expected) in cases {
+    for (text, expected) in MORE_RESOLVED {
         check(text, expected);
     }
 }
@@ -487,6 +488,48 @@ fn a_resolved_refusal_is_no_error_and_no_duration_of_its_tool() {
         assert_eq!(tool.durations.percentile(50), 80_000_000);
         assert_eq!(tool.durations.len(), 1);
     });
+}
+
+/// What a later frame may change is kept, whatever was dropped (session-model.md 22.2).
+#[test]
+fn figures_stay_exact_when_refused_or_lost_calls_lost_their_rows() {
+    let limits = Limits {
+        body_bytes: Some(1),
+        rows: Some(1),
+    };
+    let pings = "> Q8 ping [x=8], < R8 {} [x=8], > Q9 ping [x=9], < R9 {} [x=9]";
+    for (first, then, errors) in [
+        (
+            "> Q1 call t [x=1], < H401 ch=\"Bearer\" [x=1]",
+            "> Q2 call t [x=2], < R2 {} [x=2]",
+            0,
+        ),
+        (
+            "> Q1 call t [x=1], < H401 ch=\"Bearer\" [x=1]",
+            "> Q2 call t [x=2], < H401 ch=\"Bearer\" [x=2]",
+            2,
+        ),
+        (
+            "> Q1 call t [x=1 v=2026-07-28], closed: server [x=1]",
+            "< R1 {} [x=2]",
+            0,
+        ),
+        (
+            "> Q1 call t [x=1 v=2026-07-28], < T \"{\"id\":1,\"result\":{\" [trunc x=1]",
+            "closed: server [x=1]",
+            1,
+        ),
+    ] {
+        let text = [first, pings, then].join(", ");
+        fold(&text, limits, |session| {
+            assert_eq!(session.counters().errors, errors, "{text}");
+            assert_eq!(session.tools()["t"].protocol_errors, errors, "{text}");
+            assert!(session.row_count() <= 1, "{text}");
+        });
+        fold(&text, Limits::NONE, |session| {
+            assert_eq!(session.counters().errors, errors, "{text}");
+        });
+    }
 }
 
 /// Every way in which a client that tries the newest revision falls back to an older server.
