@@ -10,6 +10,8 @@ use super::{
     parked::Shape,
     reading::{self, ErrorFacts, ResultFacts},
     row::RowId,
+    task_facts::{TaskFacts, handle_of},
+    tasks::TaskDialect,
 };
 use crate::record::HttpFields;
 
@@ -17,7 +19,7 @@ use crate::record::HttpFields;
 enum Outcome<'a> {
     Final(Answer),
     Interim(ResultFacts<'a>),
-    Task(ResultFacts<'a>),
+    Task((TaskDialect, TaskFacts<'a>)),
 }
 
 impl Machine {
@@ -67,6 +69,9 @@ impl Machine {
         if counted {
             self.mark_errored(at.row);
         }
+        if key.is_none() && at.redacted {
+            self.hidden_answer(at);
+        }
         if let Some(key) = key {
             self.note_early(At { counted, ..*at }, key, parts);
         }
@@ -110,10 +115,17 @@ impl Machine {
         if let Some(read) = &read {
             self.learn(hop, read);
         }
-        let outcome = self.outcome(hop, parts, read);
+        let related = read.as_ref().and_then(|read| read.raw.related_task);
+        let outcome = self.outcome(hop, parts, read, at.redacted);
         let Some(id) = self.take_answer(at.row, hop, facts) else {
             return;
         };
+        if let Some(related) = related {
+            self.link_related(at, related);
+        }
+        if !matches!(outcome, Outcome::Task(_)) {
+            self.answer_token(at, hop);
+        }
         match outcome {
             Outcome::Final(answer) => {
                 let greets = matches!(answer, Answer::Ok { .. })
@@ -127,7 +139,7 @@ impl Machine {
                 self.finish(at, id, &answer, facts);
             }
             Outcome::Interim(result) => self.park(at, hop, &result, facts),
-            Outcome::Task(result) => self.hand_over(at, id, &result, facts),
+            Outcome::Task(task) => self.hand_over(at, hop, &task, facts),
         }
     }
 
@@ -146,9 +158,10 @@ impl Machine {
         hop: HopId,
         parts: &Parts<'_>,
         read: Option<ResultFacts<'a>>,
+        redacted: bool,
     ) -> Outcome<'a> {
         let call = self.hops.get(hop).and_then(|hop| self.call(hop.call));
-        let is_tool = call.is_some_and(|call| call.is_tool);
+        let is_tool = call.as_ref().is_some_and(|call| call.is_tool);
         let Some(read) = read else {
             let error = parts.error.map(ErrorFacts::read);
             return Outcome::Final(Answer::Error(error.unwrap_or_default()));
@@ -158,16 +171,10 @@ impl Machine {
         if read.result_type.as_deref() == Some("input_required") && !legacy {
             return Outcome::Interim(read);
         }
-        let extension = is_tool && read.result_type.as_deref() == Some("task") && !read.task_nested;
-        let core = read.task_nested
-            && !read.has_content
-            && entry.is_some_and(|hop| hop.wants_task)
-            && read
-                .task
-                .as_ref()
-                .is_some_and(|(_, status)| !status.is_empty());
-        if read.task.is_some() && (extension || core) {
-            return Outcome::Task(read);
+        let method = call.as_ref().map_or("", |call| &*call.method);
+        if let Some(task) = entry.and_then(|hop| handle_of(hop, (method, is_tool), &read, redacted))
+        {
+            return Outcome::Task(task);
         }
         let bytes = parts.result.map_or(0, |result| result.len() as u64);
         Outcome::Final(if is_tool && read.is_error {

@@ -100,7 +100,7 @@ impl Calls {
             .and_then(|(block, at)| self.blocks.get(block)?.slots.get(at));
         match slot {
             Some(Slot::Settled(call)) => call.last_row() <= row,
-            Some(Slot::Full(call)) => !call.is_open() && !call.awaits_late && call.last_row <= row,
+            Some(Slot::Full(call)) => call.is_over() && call.last_row <= row,
             Some(Slot::Gone) | None => false,
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{hops::HopId, key::JsonId, row::RowId};
+use super::{hops::HopId, key::JsonId, machine::At, progress::Progress, row::RowId};
 use crate::{base::Timestamp, record::Seq};
 
 /// Hops and linked frames that a call keeps; totals stay exact beyond (session-model.md 11.5).
@@ -42,6 +42,17 @@ pub enum CallState {
     Superseded,
 }
 
+/// Which frame showed the end of a task (session-model.md 6.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndObservedBy {
+    /// The answer to a poll: the end is known as exactly as the client polls.
+    Poll,
+    /// A notification.
+    Notification,
+    /// The answer to `tasks/result`.
+    Result,
+}
+
 /// What made a refusal good (session-model.md 8.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolved {
@@ -72,6 +83,16 @@ pub enum DisplayStatus {
     Pending,
     /// `pending?`: possibly answered in a frame that was not recorded.
     PendingUncertain,
+    /// `working`, or an unknown word: open, and a task has it.
+    TaskWorking,
+    /// `input_required`: open, and its task waits for the requester.
+    TaskInput,
+    /// `completed`: open, its task is done and its result is still to come.
+    TaskDone,
+    /// `failed`: open, its task failed and its error is still to come.
+    TaskFailed,
+    /// `cancelled`: its task was cancelled.
+    TaskCancelled,
     /// `superseded`, shown as `reused-id`.
     Superseded,
     /// `late`.
@@ -159,6 +180,8 @@ pub struct Call {
     pub linked: Vec<RowId>,
     /// Progress notifications seen.
     pub progress_count: u32,
+    /// What its progress told, if there was any.
+    pub progress: Option<Box<Progress>>,
     /// JSON-RPC error code of the answer, if an integer.
     pub error_code: Option<i64>,
     /// When it was cancelled.
@@ -169,8 +192,12 @@ pub struct Call {
     pub task_id: Option<Arc<str>>,
     /// Reason of the cancellation, clipped to 1 KiB (untrusted).
     pub cancel_reason: Option<Box<str>>,
-    /// Status word of its task (untrusted).
+    /// Status word of its task, as long as the task decides (untrusted).
     pub task_status: Option<Arc<str>>,
+    /// The frame that showed the end of its task; `None` without one.
+    pub end_observed_by: Option<EndObservedBy>,
+    /// The cancellation of its task was acknowledged.
+    pub cancel_requested: bool,
     /// Bytes of the final result.
     pub result_bytes: u64,
     /// The operation's first request in its own session, for `continues N`.
@@ -179,6 +206,10 @@ pub struct Call {
     pub(super) mark: Option<Timestamp>,
     /// An open hop was left without answer when it was cancelled.
     pub(super) awaits_late: bool,
+    /// Its task ended and `tasks/result` may still bring what it ended with.
+    pub(super) awaits_result: bool,
+    /// Its task waits for input of the requester.
+    pub(super) task_input: bool,
     /// It ended by an HTTP failure or a lost answer: it gives no duration (session-model.md 17).
     pub(super) refused: bool,
     /// The last frame that was linked to it.
@@ -202,14 +233,29 @@ impl Call {
             Streaming => DisplayStatus::Streaming,
             Pending(WaitingOn::Client) => DisplayStatus::Input,
             Pending(_) if self.uncertain => DisplayStatus::PendingUncertain,
-            Pending(_) => DisplayStatus::Pending,
+            Pending(WaitingOn::Task) => self.task_word(),
+            Pending(WaitingOn::Responder) => DisplayStatus::Pending,
             Superseded => DisplayStatus::Superseded,
             Cancelled if self.late_result => DisplayStatus::Late,
+            Cancelled if self.task_word() == DisplayStatus::TaskCancelled => {
+                DisplayStatus::TaskCancelled
+            }
             Cancelled => DisplayStatus::Cancel,
             Failed if self.lost => DisplayStatus::Lost,
             Failed if self.tool_error => DisplayStatus::ToolError,
             Failed => DisplayStatus::Error,
             Completed => DisplayStatus::Ok,
+        }
+    }
+
+    /// The word for the status of its task.
+    fn task_word(&self) -> DisplayStatus {
+        match self.task_status.as_deref() {
+            Some("input_required") => DisplayStatus::TaskInput,
+            Some("completed") => DisplayStatus::TaskDone,
+            Some("failed") => DisplayStatus::TaskFailed,
+            Some("cancelled") => DisplayStatus::TaskCancelled,
+            _ => DisplayStatus::TaskWorking,
         }
     }
 
@@ -237,15 +283,25 @@ impl Call {
         matches!(self.state, CallState::Pending(_) | CallState::Streaming)
     }
 
-    /// True when the `pending` signal fires for it: its requester is still owed an answer
-    /// (session-model.md 5.4).
-    pub(super) fn is_owed(&self) -> bool {
+    /// True when nothing that may still come changes it.
+    pub(super) fn is_over(&self) -> bool {
+        !self.is_open() && !self.awaits_late && !self.awaits_result
+    }
+
+    /// True while an answer or the outcome of a task is to come, as far as is known.
+    pub(super) fn is_awaited(&self) -> bool {
         matches!(
             self.state,
             CallState::Pending(WaitingOn::Responder | WaitingOn::Task)
         ) && !self.uncertain
             && self.resolved.is_none()
-            && !self.method.starts_with("notifications/")
+    }
+
+    /// True when the `pending` signal fires for it: its requester is still owed an answer
+    /// (session-model.md 5.4).
+    pub(super) fn is_owed(&self) -> bool {
+        let given_up = self.cancel_requested && self.state == CallState::Pending(WaitingOn::Task);
+        self.is_awaited() && !given_up && !self.method.starts_with("notifications/")
     }
 
     /// A call that was just opened.
@@ -276,16 +332,21 @@ impl Call {
             hop_count: 0,
             linked: Vec::new(),
             progress_count: 0,
+            progress: None,
             error_code: None,
             cancelled_at: None,
             undelivered: false,
             task_id: None,
             cancel_reason: None,
             task_status: None,
+            end_observed_by: None,
+            cancel_requested: false,
             result_bytes: 0,
             request_seq: seq,
             mark: None,
             awaits_late: false,
+            awaits_result: false,
+            task_input: false,
             refused: false,
             last_row: RowId::default(),
             waiting_seq: seq,
@@ -335,6 +396,15 @@ impl Call {
         self.mark = Some(now);
     }
 
+    /// Its task begins to wait for input of the requester, or got it: the share that runs changes
+    /// (session-model.md 6.3).
+    pub(super) fn switch_input(&mut self, at: &At, waits: bool) {
+        if waits != self.task_input {
+            self.charge(at.ts, self.responder_acts());
+            self.task_input = waits;
+        }
+    }
+
     /// Adds a request frame.
     pub(super) fn add_hop(&mut self, hop: Hop) {
         self.hop_count = self.hop_count.saturating_add(1);
@@ -354,7 +424,7 @@ impl Call {
 
     /// True when the responder has to act next, false when the requester has.
     pub(super) fn responder_acts(&self) -> bool {
-        !matches!(self.state, CallState::Pending(WaitingOn::Client))
+        !self.task_input && self.state != CallState::Pending(WaitingOn::Client)
     }
 }
 

@@ -1,11 +1,14 @@
 //! Request frames by id, exchange and progress token, and the search for the one that an answer
 //! belongs to (session-model.md 4.4).
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
 use smallvec::SmallVec;
 
-use super::{call::CallId, hash::Map, hop_index::HopIndex, key::Key};
+use super::{call::CallId, hash::Map, hop_index::HopIndex, key::Key, tokens::Token};
 use crate::record::Seq;
 
 /// Hops that no longer wait and are remembered (session-model.md 22.3).
@@ -16,8 +19,6 @@ const GROWTH: usize = 4_096;
 const MAX_EQUAL: usize = 128;
 /// Hops on other connections beyond which an answer is ambiguous (session-model.md 4.4, M3).
 const MAX_ELSEWHERE: usize = 64;
-/// Hops of one token that are looked at.
-const MAX_TOKEN: usize = 16;
 
 /// Who sent a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,6 +44,13 @@ pub(super) struct PerSide<T> {
 }
 
 impl<T> PerSide<T> {
+    pub(super) fn get(&self, side: Side) -> &T {
+        match side {
+            Side::Client => &self.client,
+            Side::Server => &self.server,
+        }
+    }
+
     pub(super) fn of(&mut self, side: Side) -> &mut T {
         match side {
             Side::Client => &mut self.client,
@@ -92,7 +100,8 @@ pub(super) struct HopEntry {
     pub(super) answered: bool,
     /// Unanswered, and its call is open.
     pub(super) waiting: bool,
-    pub(super) token: Option<Key>,
+    /// Its progress token.
+    pub(super) token: Option<Box<Token>>,
     /// Hash of the parameters that a retry repeats.
     pub(super) base: Option<u64>,
     /// Number of the request frame.
@@ -104,6 +113,7 @@ pub(super) struct HopEntry {
     pub(super) effective: Option<bool>,
     /// The request asked for a task, or its parameters are unknown.
     pub(super) wants_task: bool,
+    /// The task that it asks about, or works for.
     pub(super) task_id: Option<Arc<str>>,
 }
 
@@ -131,7 +141,10 @@ pub(super) struct Hops {
     by_key: HopIndex,
     /// Waiting hops of an exchange.
     by_exchange: Map<u64, SmallVec<[HopId; 2]>>,
-    by_token: HopIndex,
+    pub(super) by_token: HopIndex,
+    /// Answered hops with a token, by their last use.
+    pub(super) token_order: BTreeMap<u64, HopId>,
+    pub(super) last_stamp: u64,
     /// Waiting requests of the client, by connection.
     waiting_on: Map<u32, u32>,
     done: VecDeque<HopId>,
@@ -142,7 +155,7 @@ impl Hops {
         self.slots.get(usize::try_from(id).ok()?)?.as_ref()
     }
 
-    fn get_mut(&mut self, id: HopId) -> Option<&mut HopEntry> {
+    pub(super) fn get_mut(&mut self, id: HopId) -> Option<&mut HopEntry> {
         self.slots.get_mut(usize::try_from(id).ok()?)?.as_mut()
     }
 
@@ -162,11 +175,6 @@ impl Hops {
             self.by_key.remove((entry.side, key), surplus);
             self.by_key.add((entry.side, key), id);
         }
-        if let Some(token) = &entry.token {
-            let surplus = self.surplus_of_token(entry.side, token);
-            self.by_token.remove((entry.side, token), surplus);
-            self.by_token.add((entry.side, token), id);
-        }
         if entry.exchange != 0 {
             self.by_exchange.entry(entry.exchange).or_default().push(id);
         }
@@ -179,6 +187,7 @@ impl Hops {
         {
             *slot = Some(entry);
         }
+        self.index_token(id);
         id
     }
 
@@ -189,12 +198,6 @@ impl Hops {
         equal.clone().nth(MAX_EQUAL - 1)?;
         let done = equal.clone().filter(|(_, hop)| !hop.waiting).last();
         done.or(equal.last()).map(|(hop, _)| hop)
-    }
-
-    fn surplus_of_token(&self, side: Side, token: &Key) -> Option<HopId> {
-        let equal = self.with_token(side, token);
-        equal.clone().nth(MAX_TOKEN - 1)?;
-        equal.last().map(|(hop, _)| hop)
     }
 
     /// Notes that the hop was answered.
@@ -236,9 +239,7 @@ impl Hops {
         if let Some(key) = &hop.key {
             self.by_key.remove((hop.side, key), Some(id));
         }
-        if let Some(token) = &hop.token {
-            self.by_token.remove((hop.side, token), Some(id));
-        }
+        self.forget_token(id, &hop);
     }
 
     /// Takes a hop out of what is kept of those that wait.
@@ -277,17 +278,6 @@ impl Hops {
     ) -> impl Iterator<Item = (HopId, &'a HopEntry)> + Clone {
         let fits = move |hop: &HopEntry| hop.side == side && hop.key.as_ref() == Some(key);
         let all = self.by_key.all((side, key));
-        all.filter_map(move |id| Some((id, self.get(id).filter(|hop| fits(hop))?)))
-    }
-
-    /// Hops with a progress token, newest first.
-    pub(super) fn with_token<'a>(
-        &'a self,
-        side: Side,
-        token: &'a Key,
-    ) -> impl Iterator<Item = (HopId, &'a HopEntry)> + Clone {
-        let fits = move |hop: &HopEntry| hop.side == side && hop.token.as_ref() == Some(token);
-        let all = self.by_token.all((side, token));
         all.filter_map(move |id| Some((id, self.get(id).filter(|hop| fits(hop))?)))
     }
 

@@ -5,7 +5,6 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet, VecDeque},
-    sync::Arc,
 };
 
 use super::{
@@ -22,10 +21,13 @@ use super::{
     hops::{ClientKey, HopId, Hops, PerSide, Side},
     parked::Parked,
     peers::Peers,
+    progress::Unseen,
     reading::ErrorFacts,
     row::RowId,
     row_store::Rows,
     stats::{Durations, ToolStats},
+    streams::Streams,
+    tasks::Tasks,
 };
 use crate::{base::Timestamp, record::Seq};
 
@@ -75,8 +77,11 @@ pub(super) struct Machine {
     pub(super) calls: Calls,
     pub(super) hops: Hops,
     pub(super) parked: Parked,
-    pub(super) tasks: Map<(Side, Arc<str>), CallId>,
-    pub(super) task_order: VecDeque<(Side, Arc<str>)>,
+    pub(super) tasks: Tasks,
+    /// Subscriptions.
+    pub(super) streams: Streams,
+    /// Frames that hide how long a progress token is good.
+    pub(super) unseen: Unseen,
     pub(super) early: VecDeque<Early>,
     pub(super) tools: BTreeMap<Box<str>, ToolStats>,
     /// Stands in for a tool that is not there, which cannot be.

@@ -12,6 +12,7 @@ mod call;
 mod canonical;
 mod classify;
 mod counters;
+mod decimal;
 mod early;
 mod extra;
 mod fact;
@@ -33,6 +34,7 @@ mod order;
 mod parked;
 mod peers;
 mod probes;
+mod progress;
 mod reading;
 mod refusals;
 mod remark;
@@ -48,17 +50,29 @@ mod session;
 mod settled;
 mod stats;
 mod stored;
+mod stream_frames;
+mod streams;
+mod task_facts;
+mod task_frames;
+mod task_news;
+mod tasks;
+mod tokens;
 
-pub use call::{Call, CallId, CallState, DisplayStatus, Hop, Resolved, WaitingOn};
+pub use call::{
+    Call, CallId, CallState, DisplayStatus, EndObservedBy, Hop, Resolved, WaitingOn,
+};
 pub use counters::Counters;
 pub use extra::{Extra, StateIssue};
 pub use fact::Fact;
 pub use filter::{Filter, FilterError, FilterScope};
 pub use model::{Limits, Model};
+pub use progress::Progress;
 pub use remark::{Code, Level, Remark};
 pub use row::{Body, Kind, Row, RowFlags, RowId};
 pub use session::{Client, Health, Implementation, Session, Source};
 pub use stats::{Durations, ToolStats};
+pub use streams::{Filtered, Subscription, SubscriptionEnd, SubscriptionFilter};
+pub use tasks::{Task, TaskDialect};
 
 #[cfg(test)]
 mod filter_tests;

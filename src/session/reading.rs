@@ -9,7 +9,12 @@ use sha2::Digest as _;
 
 use crate::wire::{IdKey, json};
 
-use super::{atoms::bounded, canonical, key::Key};
+use super::{
+    atoms::bounded,
+    canonical,
+    key::Key,
+    task_facts::{TaskFacts, known_text},
+};
 
 /// What redaction puts in place of a value (log-format 8.5).
 const PLACEHOLDER: &[u8] = b"[REDACTED]";
@@ -40,6 +45,8 @@ pub(super) struct Params<'a> {
     pub(super) operation: Option<Cow<'a, str>>,
     /// `_meta.progressToken`.
     pub(super) token: Option<Key>,
+    /// There was one, and redaction took it away.
+    pub(super) token_hidden: bool,
     /// `progressToken` of a progress notification.
     pub(super) progress_token: Option<Key>,
     /// `_meta["io.modelcontextprotocol/protocolVersion"]`.
@@ -127,10 +134,8 @@ pub(super) struct ResultFacts<'a> {
     /// It was named in `_meta`.
     pub(super) server_in_meta: bool,
     pub(super) supported: Option<Cow<'a, str>>,
-    /// `taskId` and `status`, or those of `task`.
-    pub(super) task: Option<(Cow<'a, str>, Cow<'a, str>)>,
-    /// True when task id and status lay in a member `task`.
-    pub(super) task_nested: bool,
+    /// `taskId` and `status`.
+    pub(super) task: TaskFacts<'a>,
     pub(super) has_content: bool,
     /// `result` inside the result of `tasks/get`.
     pub(super) inner_result: Option<&'a [u8]>,
@@ -161,6 +166,8 @@ pub(super) struct RawResult<'a> {
     pub(super) supported: Option<&'a [u8]>,
     /// `serverInfo`, of `_meta` first.
     pub(super) server_info: Option<&'a [u8]>,
+    /// `task`.
+    pub(super) task: Option<&'a [u8]>,
     /// `tasks` of a listing.
     pub(super) tasks: Option<&'a [u8]>,
     /// `error` inside the result of `tasks/get`.
@@ -220,7 +227,10 @@ fn token_of(value: &[u8], redacted: bool) -> Option<Key> {
 impl<'a> Params<'a> {
     /// Reads the parameters; `redacted` is the mark of the frame.
     pub(super) fn read(params: &'a [u8], redacted: bool) -> Self {
-        let mut found = Self::default();
+        let mut found = Self {
+            token_hidden: !params.starts_with(b"{") && is_redacted(params, redacted),
+            ..Self::default()
+        };
         let mut base = 0_u64;
         let mut uri = None;
         each(params, |name, value| {
@@ -266,7 +276,7 @@ impl<'a> Params<'a> {
                 b"requestId" => found.request_id = key_of(value, redacted),
                 b"reason" => found.reason = json::string(value),
                 b"taskId" => found.task_id = text_of(value, redacted),
-                b"status" => found.status = json::string(value),
+                b"status" => found.status = text_of(value, redacted),
                 b"result" => found.task_result = Some(value),
                 b"task" => found.wants_task = value != b"null",
                 _ => {}
@@ -281,8 +291,12 @@ impl<'a> Params<'a> {
     }
 
     fn read_meta(&mut self, meta: &'a [u8], redacted: bool) {
+        self.token_hidden = !meta.starts_with(b"{") && is_redacted(meta, redacted);
         each(meta, |name, value| match name {
-            b"progressToken" => self.token = token_of(value, redacted),
+            b"progressToken" => {
+                self.token = token_of(value, redacted);
+                self.token_hidden = is_redacted(value, redacted);
+            }
             b"io.modelcontextprotocol/protocolVersion" => self.declared = text_of(value, redacted),
             b"io.modelcontextprotocol/clientInfo" => {
                 self.client = who(value, redacted);
@@ -307,7 +321,6 @@ impl<'a> ResultFacts<'a> {
     /// Reads a result.
     pub(super) fn read(result: &'a [u8], redacted: bool) -> Self {
         let mut found = Self::default();
-        let (mut task_id, mut status, mut nested) = (None, None, None);
         each(result, |name, value| match name {
             b"isError" => found.is_error = value == b"true",
             b"resultType" => {
@@ -330,9 +343,9 @@ impl<'a> ResultFacts<'a> {
                     .next()
                     .and_then(|first| text_of(first, redacted));
             }
-            b"taskId" => task_id = text_of(value, redacted),
-            b"status" => status = json::string(value),
-            b"task" => nested = Some(value),
+            b"taskId" => found.task.id = known_text(value, redacted),
+            b"status" => found.task.status = known_text(value, redacted),
+            b"task" => found.raw.task = Some(value),
             b"content" => found.has_content = true,
             b"result" => found.inner_result = Some(value),
             b"tools" | b"prompts" | b"resources" | b"resourceTemplates" => {
@@ -357,16 +370,6 @@ impl<'a> ResultFacts<'a> {
             }),
             _ => {}
         });
-        if let Some(nested) = nested {
-            found.task_nested = true;
-            (task_id, status) = (None, None);
-            each(nested, |name, value| match name {
-                b"taskId" => task_id = text_of(value, redacted),
-                b"status" => status = json::string(value),
-                _ => {}
-            });
-        }
-        found.task = task_id.zip(status.or(Some(Cow::Borrowed(""))));
         found
     }
 }

@@ -14,6 +14,8 @@ use super::{
     peers,
     reading::{self, Params},
     row::RowId,
+    task_facts::{may_want_task, task_of_request},
+    tokens::Token,
 };
 use crate::{base::Timestamp, record::HttpFields};
 
@@ -54,6 +56,10 @@ impl Machine {
         let effective = self.peers.effective(at.client, declared);
         let revisions = (declared, effective.as_deref());
         self.add_hop(&at, call, key.clone(), parts, &params, revisions, facts);
+        self.task_request(&at, method, &params, facts);
+        if params.token_hidden {
+            self.hidden_token(&at);
+        }
         if at.side == Side::Client
             && !initializes
             && let Some(version) = effective
@@ -147,6 +153,9 @@ impl Machine {
         call.request_truncated = at.truncated && parts.id.is_some();
         (call.start, call.mark, call.arrived) = (at.ts, at.ts, at.arrived);
         self.open(call, facts);
+        if state == CallState::Streaming {
+            self.stream_opened(at, id, parts, params);
+        }
         if method == "server/discover" && at.side == Side::Client {
             self.note_discover(id, at.client);
         }
@@ -191,18 +200,19 @@ impl Machine {
             client: at.client,
             answered: false,
             waiting: true,
-            token: params.token.clone(),
+            token: params.token.clone().map(Token::new),
             base: params.base.filter(|_| !at.truncated),
             seq: at.row.seq,
             declared: declared.and_then(peers::is_modern),
             effective: effective.and_then(peers::is_modern),
-            wants_task: params.wants_task || at.truncated,
-            task_id: params.task_id.as_deref().map(Arc::from),
+            wants_task: at.truncated || may_want_task(parts, params, at.redacted),
+            task_id: task_of_request(parts, params, at.redacted),
         };
         let hop = self.hops.add(entry);
         if let Some(call) = self.calls.get_mut(call, &self.atoms) {
             call.waiting_hops.push(hop);
         }
+        self.watch_token(at, hop);
         self.tie(at.row, call);
     }
 
