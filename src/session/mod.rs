@@ -58,9 +58,7 @@ mod task_news;
 mod tasks;
 mod tokens;
 
-pub use call::{
-    Call, CallId, CallState, DisplayStatus, EndObservedBy, Hop, Resolved, WaitingOn,
-};
+pub use call::{Call, CallId, CallState, DisplayStatus, EndObservedBy, Hop, Resolved, WaitingOn};
 pub use counters::Counters;
 pub use extra::{Extra, StateIssue};
 pub use fact::Fact;
@@ -76,6 +74,8 @@ pub use tasks::{Task, TaskDialect};
 
 #[cfg(test)]
 mod filter_tests;
+#[cfg(test)]
+mod flood_tests;
 #[cfg(test)]
 mod property_tests;
 #[cfg(test)]

@@ -259,8 +259,7 @@ impl Session {
         }
         let call = row.call.and_then(|call| self.call(call));
         call.is_some_and(|call| {
-            call.is_awaited()
-                && call.hops.last().is_some_and(|hop| hop.request == row.id)
+            call.is_awaited() && call.hops.last().is_some_and(|hop| hop.request == row.id)
         })
     }
 
@@ -386,7 +385,11 @@ impl Session {
 
     /// The task with this id of the server (true) or of the client (false).
     pub fn task(&self, on_server: bool, id: &str) -> Option<&Task> {
-        let side = if on_server { Side::Server } else { Side::Client };
+        let side = if on_server {
+            Side::Server
+        } else {
+            Side::Client
+        };
         self.machine.tasks.get(side, id)
     }
 

@@ -115,7 +115,7 @@ impl Machine {
                     stream.acknowledged_seq = Some(at.row.seq);
                 }
             }
-        } else {
+        } else if method != "notifications/cancelled" {
             let method = self.atoms.share(method);
             if let Some(stream) = self.streams.get_mut(call) {
                 stream.deliver(&method, at.row.seq);
@@ -180,11 +180,7 @@ impl Machine {
     }
 
     /// The texts of an array, and how many are not kept.
-    fn texts(
-        &mut self,
-        value: Option<&[u8]>,
-        redacted: bool,
-    ) -> (Filtered, Vec<Arc<str>>, u64) {
+    fn texts(&mut self, value: Option<&[u8]>, redacted: bool) -> (Filtered, Vec<Arc<str>>, u64) {
         let Some(value) = value.filter(|value| *value != b"null") else {
             return (Filtered::No, Vec::new(), 0);
         };

@@ -96,7 +96,11 @@ impl Machine {
         };
         let found = self.tasks.of_either(at.side, &id);
         let on_server = found.map_or(at.side == Side::Server, |task| task.on_server);
-        let side = if on_server { Side::Server } else { Side::Client };
+        let side = if on_server {
+            Side::Server
+        } else {
+            Side::Client
+        };
         self.link_task(at, side, &id);
     }
 
@@ -234,13 +238,7 @@ impl Machine {
     }
 
     /// What `tasks/list` shows of the tasks that are known.
-    fn tasks_listed(
-        &mut self,
-        at: &At,
-        told: Told,
-        read: &ResultFacts<'_>,
-        facts: &mut Vec<Fact>,
-    ) {
+    fn tasks_listed(&mut self, at: &At, told: Told, read: &ResultFacts<'_>, facts: &mut Vec<Fact>) {
         for task in json::elements(read.raw.tasks.unwrap_or_default()) {
             let task = TaskFacts::read(task, at.redacted);
             let (Known::Is(id), Known::Is(status)) = (&task.id, &task.status) else {

@@ -164,8 +164,7 @@ impl Machine {
             (Some(error), _) => {
                 let error = ErrorFacts::read(error);
                 // A failed look-up says nothing of the task, nor does a code that cannot be read.
-                let unclear =
-                    error.code == Some(-32_602) || error.code.is_none() && at.redacted;
+                let unclear = error.code == Some(-32_602) || error.code.is_none() && at.redacted;
                 if status.as_deref() == Some("failed") {
                     self.change(call, facts, |call| {
                         if std::mem::take(&mut call.awaits_result) {

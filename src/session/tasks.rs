@@ -77,9 +77,7 @@ impl Tasks {
     /// All of them, in the order in which they were first seen.
     pub(super) fn list(&self) -> Vec<&Task> {
         let sides = [Side::Client, Side::Server];
-        let all = sides
-            .iter()
-            .flat_map(|side| self.known.get(*side).values());
+        let all = sides.iter().flat_map(|side| self.known.get(*side).values());
         let mut all: Vec<&Task> = all.collect();
         all.sort_unstable_by_key(|task| task.order);
         all
@@ -178,7 +176,10 @@ mod tests {
         });
         // Those of the client have no call either, and the oldest of a class goes first.
         let expected = [(true, "t8"), (true, "t9"), (true, "t7"), (false, "t0")];
-        assert_eq!(gone, expected.map(|(on_server, id)| (on_server, id.to_owned())));
+        assert_eq!(
+            gone,
+            expected.map(|(on_server, id)| (on_server, id.to_owned()))
+        );
         assert_eq!(tasks.list().len(), MAX_TASKS);
         assert!(tasks.get(Side::Server, "t1").is_some());
     }

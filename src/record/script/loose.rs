@@ -180,6 +180,10 @@ impl<'a> Cursor<'a> {
     }
 
     fn entry(&mut self, depth: usize) -> Option<Entry> {
+        if self.take("[R]") {
+            let value = Loose::Json(PLACEHOLDER.into());
+            return Some(Entry { key: None, value });
+        }
         if self.rest.starts_with('"') {
             let text = self.string()?;
             self.skip();
