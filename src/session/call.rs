@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{hops::HopId, key::JsonId, machine::At, progress::Progress, row::RowId};
+use super::{call_task::EndObservedBy, hops::HopId, key::JsonId, progress::Progress, row::RowId};
 use crate::{base::Timestamp, record::Seq};
 
 /// Hops and linked frames that a call keeps; totals stay exact beyond (session-model.md 11.5).
@@ -40,17 +40,6 @@ pub enum CallState {
     Cancelled,
     /// Its id was taken by a newer request.
     Superseded,
-}
-
-/// Which frame showed the end of a task (session-model.md 6.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndObservedBy {
-    /// The answer to a poll: the end is known as exactly as the client polls.
-    Poll,
-    /// A notification.
-    Notification,
-    /// The answer to `tasks/result`.
-    Result,
 }
 
 /// What made a refusal good (session-model.md 8.4).
@@ -248,17 +237,6 @@ impl Call {
         }
     }
 
-    /// The word for the status of its task.
-    fn task_word(&self) -> DisplayStatus {
-        match self.task_status.as_deref() {
-            Some("input_required") => DisplayStatus::TaskInput,
-            Some("completed") => DisplayStatus::TaskDone,
-            Some("failed") => DisplayStatus::TaskFailed,
-            Some("cancelled") => DisplayStatus::TaskCancelled,
-            _ => DisplayStatus::TaskWorking,
-        }
-    }
-
     /// Nanoseconds from request to final answer; `None` where session-model.md 6.2 says undefined.
     pub fn duration_nanos(&self) -> Option<u64> {
         let ended = match self.state {
@@ -281,20 +259,6 @@ impl Call {
     /// True while it can still get its answer.
     pub fn is_open(&self) -> bool {
         matches!(self.state, CallState::Pending(_) | CallState::Streaming)
-    }
-
-    /// True when nothing that may still come changes it.
-    pub(super) fn is_over(&self) -> bool {
-        !self.is_open() && !self.awaits_late && !self.awaits_result
-    }
-
-    /// True while an answer or the outcome of a task is to come, as far as is known.
-    pub(super) fn is_awaited(&self) -> bool {
-        matches!(
-            self.state,
-            CallState::Pending(WaitingOn::Responder | WaitingOn::Task)
-        ) && !self.uncertain
-            && self.resolved.is_none()
     }
 
     /// True when the `pending` signal fires for it: its requester is still owed an answer
@@ -394,15 +358,6 @@ impl Call {
         };
         *share = share.saturating_add(nanos);
         self.mark = Some(now);
-    }
-
-    /// Its task begins to wait for input of the requester, or got it: the share that runs changes
-    /// (session-model.md 6.3).
-    pub(super) fn switch_input(&mut self, at: &At, waits: bool) {
-        if waits != self.task_input {
-            self.charge(at.ts, self.responder_acts());
-            self.task_input = waits;
-        }
     }
 
     /// Adds a request frame.

@@ -9,6 +9,7 @@ mod answers;
 mod arena;
 mod atoms;
 mod call;
+mod call_task;
 mod canonical;
 mod classify;
 mod counters;
@@ -58,7 +59,8 @@ mod task_news;
 mod tasks;
 mod tokens;
 
-pub use call::{Call, CallId, CallState, DisplayStatus, EndObservedBy, Hop, Resolved, WaitingOn};
+pub use call::{Call, CallId, CallState, DisplayStatus, Hop, Resolved, WaitingOn};
+pub use call_task::EndObservedBy;
 pub use counters::Counters;
 pub use extra::{Extra, StateIssue};
 pub use fact::Fact;

@@ -26,9 +26,10 @@ impl Machine {
                 at.client = client;
             }
         }
-        let (Some(method), Some(params)) = (parts.method.as_deref(), parts.params) else {
+        let Some(method) = parts.method.as_deref() else {
             return;
         };
+        let params = parts.params.unwrap_or_default();
         match method {
             "notifications/progress" => {
                 self.progress(&at, &Params::read(params, at.redacted), facts);

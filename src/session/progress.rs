@@ -203,7 +203,8 @@ impl Machine {
                         quoted(&now.text),
                         quoted(&last.text),
                     );
-                    self.remark_since(at, asked, Code::ProgressNotIncreasing, text);
+                    // A request that was not seen may have had this token too.
+                    self.remark_absence(at, Code::ProgressNotIncreasing, text);
                 }
             }
         }
@@ -214,7 +215,7 @@ impl Machine {
             "the {} must send no progress for the request in frame {asked}, which was answered",
             name_of(at.side),
         );
-        self.remark_since(at, asked, Code::ProgressAfterCompletion, text);
+        self.remark_absence(at, Code::ProgressAfterCompletion, text);
     }
 }
 

@@ -264,9 +264,9 @@ proptest! {
 
 /// Conforming captures: `Ok` and not one error (P10), and none after frames were lost (P12).
 const CONFORMING: [&str; 9] = [
-    "> Q1 call s{task:{},_meta:{progressToken:p}}, < N progress{progressToken:p,progress:1}, < R1 {task:{taskId:t,status:working}}, < N progress{progressToken:p,progress:2}, < N notifications/tasks/status{t,completed}, > Q2 tasks/result{t}, < R2 {content:[]}, > Q3 call s{_meta:{progressToken:p}}",
+    "> Q1 call s{task:{},_meta:{progressToken:p}}, < N progress{progressToken:p,progress:1}, < R1 {task:{taskId:t,status:working}}, < N progress{progressToken:p,progress:2}, < N notifications/tasks/status{t,completed}, > Q2 tasks/result{t}, < R2 {content:[]}, > Q3 call s{_meta:{progressToken:p}}, < R3 {}",
     "> Q1 call a{_meta:{progressToken:p}}, < N progress{progressToken:p,progress:5}, > N cancelled{1}, < N progress{progressToken:p,progress:6}, > Q2 call b{_meta:{progressToken:p}}, < N progress{progressToken:p,progress:7}, < N progress{progressToken:p,progress:1}, < R2 {}",
-    "> Q1 listen{toolsListChanged}, < N …/acknowledged{sub 1}, < N tools/list_changed{sub 1}, > Q2 call s{_meta:{progressToken:p}}, < R2 task t working, < N notifications/tasks{t,input_required}, > Q3 tasks/update{t}, < R3 {}",
+    "> Q1 listen{toolsListChanged}, < N …/acknowledged{sub 1}, < N tools/list_changed{sub 1}, > Q2 call s{_meta:{progressToken:p}}, < R2 task t working, < N notifications/tasks{t,input_required}, > Q3 tasks/update{t}, < R3 {}, < N notifications/tasks{t,completed}",
     "> Q1 initialize{protocolVersion:2024-11-05}, < R1 {protocolVersion:2024-11-05}, > N notifications/initialized, > Q2 tools/list, < R2 {tools:[s]}, > Q3 call s, < N progress{progressToken:1,progress:1}, < R3 {content:[]}",
     "> [Q1 call a, Q2 call b]\n< [R2, R1]",
     "> Q1 call a, > N cancelled{1}, < Q1 roots/list, > R1 {}",

@@ -10,14 +10,11 @@ use super::{
     call::{Call, CallId},
     counters::Counters,
     extra::Extra,
-    hops::Side,
     late::{Frame, Late},
     machine::Machine,
     row::{Kind, Row, RowId},
     seqs::Seqs,
     stats::{Durations, ToolStats},
-    streams::Subscription,
-    tasks::Task,
 };
 use crate::{
     base::Timestamp,
@@ -376,31 +373,6 @@ impl Session {
     /// All calls held, in request order.
     pub fn calls(&self) -> Box<dyn Iterator<Item = Cow<'_, Call>> + '_> {
         Box::new(self.machine.calls.iter(&self.machine.atoms))
-    }
-
-    /// The tasks that are known, in the order in which they were first seen (session-model.md 10).
-    pub fn tasks(&self) -> Vec<&Task> {
-        self.machine.tasks.list()
-    }
-
-    /// The task with this id of the server (true) or of the client (false).
-    pub fn task(&self, on_server: bool, id: &str) -> Option<&Task> {
-        let side = if on_server {
-            Side::Server
-        } else {
-            Side::Client
-        };
-        self.machine.tasks.get(side, id)
-    }
-
-    /// The subscriptions that are known, in request order (session-model.md 13).
-    pub fn subscriptions(&self) -> impl Iterator<Item = &Subscription> {
-        self.machine.streams.iter()
-    }
-
-    /// The subscription that a call opened.
-    pub fn subscription(&self, call: CallId) -> Option<&Subscription> {
-        self.machine.streams.get(call)
     }
 
     /// Durations of finished calls of the client: the server's share (tui.md 6.4).

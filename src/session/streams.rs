@@ -9,6 +9,7 @@ use std::{
 use super::{
     call::{Call, CallId, CallState},
     key::JsonId,
+    session::Session,
 };
 use crate::{base::Timestamp, record::Seq};
 
@@ -206,5 +207,17 @@ impl Streams {
         }
         let oldest = self.ended.pop_front();
         u64::from(oldest.is_some_and(|oldest| self.remove(oldest)))
+    }
+}
+
+impl Session {
+    /// The subscriptions that are known, in request order (session-model.md 13).
+    pub fn subscriptions(&self) -> impl Iterator<Item = &Subscription> {
+        self.machine.streams.iter()
+    }
+
+    /// The subscription that a call opened.
+    pub fn subscription(&self, call: CallId) -> Option<&Subscription> {
+        self.machine.streams.get(call)
     }
 }

@@ -2,7 +2,8 @@
 
 use super::{
     atoms::clip,
-    call::{Call, CallId, CallState, EndObservedBy, WaitingOn},
+    call::{Call, CallId, CallState, WaitingOn},
+    call_task::EndObservedBy,
     fact::Fact,
     hops::{HopId, Side},
     machine::{Answer, At, Machine},

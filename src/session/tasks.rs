@@ -6,6 +6,7 @@ use super::{
     call::CallId,
     hash::Map,
     hops::{HopId, PerSide, Side},
+    session::Session,
 };
 use crate::{base::Timestamp, record::Seq};
 
@@ -146,6 +147,23 @@ impl Tasks {
     /// The task with this id of the side that is named first, else of the other.
     pub(super) fn of_either(&self, first: Side, id: &str) -> Option<&Task> {
         self.get(first, id).or_else(|| self.get(first.other(), id))
+    }
+}
+
+impl Session {
+    /// The tasks that are known, in the order in which they were first seen (session-model.md 10).
+    pub fn tasks(&self) -> Vec<&Task> {
+        self.machine.tasks.list()
+    }
+
+    /// The task with this id of the server (true) or of the client (false).
+    pub fn task(&self, on_server: bool, id: &str) -> Option<&Task> {
+        let side = if on_server {
+            Side::Server
+        } else {
+            Side::Client
+        };
+        self.machine.tasks.get(side, id)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Progress tokens of request frames, and which of them can still be told apart
 //! (session-model.md 9).
 
+use smallvec::SmallVec;
+
 use super::{
     decimal::Decimal,
     hops::{HopEntry, HopId, Hops, Side},
@@ -96,25 +98,27 @@ impl Hops {
             return;
         };
         let key = token.key.clone();
-        let (mut surplus, mut blurred) = (None, false);
-        if self.with_token(side, &key).nth(MAX_TOKEN - 1).is_some() {
-            let is_over = |hop: &HopEntry| !hop.token.as_ref().is_some_and(|token| token.is_open());
-            let over = self.with_token(side, &key).filter(|(_, hop)| is_over(hop));
-            surplus = over.last().map(|(hop, _)| hop);
-            if surplus.is_none() {
-                surplus = self.with_token(side, &key).last().map(|(hop, _)| hop);
-                blurred = true;
-            }
+        let mut others: SmallVec<[(HopId, bool, bool); MAX_TOKEN]> = self
+            .with_token(side, &key)
+            .filter_map(|(hop, entry)| Some((hop, entry.token.as_ref()?)))
+            .map(|(hop, token)| (hop, token.is_open(), token.blurred))
+            .collect();
+        let mut blurred = others.iter().any(|(_, _, blurred)| *blurred);
+        if others.len() >= MAX_TOKEN {
+            let over = others.iter().rposition(|(_, open, _)| !open);
+            // Progress of the one that goes may be taken for that of another from now on.
+            blurred |= over.is_none();
+            let (surplus, _, _) = others.remove(over.unwrap_or(others.len() - 1));
+            self.by_token.remove((side, &key), Some(surplus));
         }
-        self.by_token.remove((side, &key), surplus);
         self.by_token.add((side, &key), id);
-        let is_blurred = |hop: &HopEntry| hop.token.as_ref().is_some_and(|token| token.blurred);
-        if blurred || self.with_token(side, &key).any(|(_, hop)| is_blurred(hop)) {
-            let all: Vec<HopId> = self.with_token(side, &key).map(|(hop, _)| hop).collect();
-            for hop in all {
-                if let Some(token) = self.token_mut(hop) {
-                    token.blurred = true;
-                }
+        let all = others.iter().map(|(hop, _, was)| (*hop, *was));
+        for (hop, was_blurred) in all.chain([(id, false)]) {
+            if blurred
+                && !was_blurred
+                && let Some(token) = self.token_mut(hop)
+            {
+                token.blurred = true;
             }
         }
     }
