@@ -16,6 +16,10 @@ use super::{
 use crate::record::HttpFields;
 
 /// What an answer asks of the call, beside its outcome.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time, on the stack, for the length of one frame"
+)]
 enum Outcome<'a> {
     Final(Answer),
     Interim(ResultFacts<'a>),

@@ -168,6 +168,9 @@ impl Machine {
         frame: &Classified<'_>,
         facts: &mut Vec<Fact>,
     ) {
+        if at.redacted {
+            self.unseen.redacted = at.row.seq;
+        }
         match frame.kind {
             Kind::Request => self.request(at, http, &frame.parts, facts),
             Kind::Response => self.response(at, http, &frame.parts, facts),

@@ -81,6 +81,8 @@ mod flood_tests;
 #[cfg(test)]
 mod property_tests;
 #[cfg(test)]
+mod redaction_tests;
+#[cfg(test)]
 mod sample_tests;
 #[cfg(test)]
 mod table_tests;

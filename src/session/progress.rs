@@ -62,6 +62,8 @@ pub(super) struct Unseen {
     tokens: PerSide<Seq>,
     /// The last response to a side whose id was redacted.
     answers: PerSide<Seq>,
+    /// The last frame that was redacted: it may have told the end of any task.
+    pub(super) redacted: Seq,
 }
 
 impl Machine {
@@ -85,7 +87,8 @@ impl Machine {
         let is_active = |other: &HopEntry| {
             let held = other.token.as_ref().map(|token| token.phase) == Some(Phase::Held);
             let unsure = || self.call(other.call).is_some_and(|call| call.uncertain);
-            (other.waiting || held) && other.seq > hidden && !unsure()
+            let held = held && other.seq > self.unseen.redacted;
+            (other.waiting && other.seq > hidden || held) && !unsure()
         };
         let earlier = self.hops.rivals(hop).find(|other| is_active(other));
         let Some(earlier) = earlier.map(|other| other.seq).filter(|_| !blurred) else {
@@ -212,7 +215,7 @@ impl Machine {
 
     fn progress_after_end(&mut self, at: &At, asked: Seq) {
         let text = format!(
-            "the {} must send no progress for the request in frame {asked}, which was answered",
+            "the {} must send no progress for the request in frame {asked}, which is over",
             name_of(at.side),
         );
         self.remark_absence(at, Code::ProgressAfterCompletion, text);

@@ -263,7 +263,7 @@ proptest! {
 }
 
 /// Conforming captures: `Ok` and not one error (P10), and none after frames were lost (P12).
-const CONFORMING: [&str; 9] = [
+pub(super) const CONFORMING: [&str; 9] = [
     "> Q1 call s{task:{},_meta:{progressToken:p}}, < N progress{progressToken:p,progress:1}, < R1 {task:{taskId:t,status:working}}, < N progress{progressToken:p,progress:2}, < N notifications/tasks/status{t,completed}, > Q2 tasks/result{t}, < R2 {content:[]}, > Q3 call s{_meta:{progressToken:p}}, < R3 {}",
     "> Q1 call a{_meta:{progressToken:p}}, < N progress{progressToken:p,progress:5}, > N cancelled{1}, < N progress{progressToken:p,progress:6}, > Q2 call b{_meta:{progressToken:p}}, < N progress{progressToken:p,progress:7}, < N progress{progressToken:p,progress:1}, < R2 {}",
     "> Q1 listen{toolsListChanged}, < N …/acknowledged{sub 1}, < N tools/list_changed{sub 1}, > Q2 call s{_meta:{progressToken:p}}, < R2 task t working, < N notifications/tasks{t,input_required}, > Q3 tasks/update{t}, < R3 {}, < N notifications/tasks{t,completed}",

@@ -118,10 +118,6 @@ pub(super) struct RawParams<'a> {
 
 /// What is kept of a result.
 #[derive(Debug, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent members of what a peer sent"
-)]
 pub(super) struct ResultFacts<'a> {
     pub(super) is_error: bool,
     pub(super) result_type: Option<Cow<'a, str>>,

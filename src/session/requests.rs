@@ -200,7 +200,7 @@ impl Machine {
             client: at.client,
             answered: false,
             waiting: true,
-            token: params.token.clone().map(Token::new),
+            token: params.token.clone().map(|key| Box::new(Token::new(key))),
             base: params.base.filter(|_| !at.truncated),
             seq: at.row.seq,
             declared: declared.and_then(peers::is_modern),

@@ -51,14 +51,14 @@ pub(super) struct Token {
 
 impl Token {
     /// The token of a request that was just sent.
-    pub(super) fn new(key: Key) -> Box<Self> {
-        Box::new(Self {
+    pub(super) fn new(key: Key) -> Self {
+        Self {
             key,
             phase: Phase::Live,
             last: None,
             blurred: false,
             stamp: 0,
-        })
+        }
     }
 
     /// True until its request was answered and its task is over.
