@@ -81,6 +81,9 @@ impl Machine {
         if before != after {
             self.account(id, Some(before), after);
         }
+        if before.state != after.state {
+            self.stream_changed(id);
+        }
         if is_over {
             self.calls.settle(id, &self.atoms);
         }
@@ -116,6 +119,7 @@ impl Machine {
             tool.pending = tool.pending.saturating_sub(1);
         }
         self.parked.remove(id);
+        self.forget_stream(id);
         for hop in call.waiting_hops {
             self.hops.forget(hop);
         }

@@ -13,15 +13,21 @@ use super::{
     remark::Code,
     revisions::Counted,
     row::RowId,
+    task_facts::{TaskFacts, handle_of},
+    tasks::TaskDialect,
     wording::distance,
 };
 use crate::{base::Timestamp, record::HttpFields};
 
 /// What an answer asks of the call, beside its outcome.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time, on the stack, for the length of one frame"
+)]
 enum Outcome<'a> {
     Final(Answer),
     Interim(ResultFacts<'a>),
-    Task(ResultFacts<'a>),
+    Task((TaskDialect, TaskFacts<'a>)),
 }
 
 impl Machine {
@@ -119,12 +125,21 @@ impl Machine {
         self.before_answer(at, hop, facts);
         self.note_status(at, hop, verdict, facts);
         let settles = self
-            .call(id)
+            .hops
+            .get(hop)
+            .and_then(|hop| self.call(hop.call))
             .is_some_and(|call| call.is_open() || call.awaits_late);
-        let outcome = self.outcome(hop, parts, read);
+        let related = read.as_ref().and_then(|read| read.raw.related_task);
+        let outcome = self.outcome(hop, parts, read, at.redacted);
         let Some(id) = self.take_answer(at.row, hop, facts) else {
             return;
         };
+        if let Some(related) = related {
+            self.link_related(at, related);
+        }
+        if !matches!(outcome, Outcome::Task(_)) {
+            self.answer_token(at, hop);
+        }
         if superseded {
             self.link_repeated(at, id, facts);
             self.after_reuse(at, parts);
@@ -137,7 +152,7 @@ impl Machine {
                 self.finish(at, id, &answer, facts);
             }
             Outcome::Interim(result) => self.park(at, hop, &result, facts),
-            Outcome::Task(result) => self.hand_over(at, id, &result, facts),
+            Outcome::Task(task) => self.hand_over(at, hop, &task, facts),
         }
         if settles {
             self.judge(at, hop, verdict, facts);
@@ -162,9 +177,10 @@ impl Machine {
         hop: HopId,
         parts: &Parts<'_>,
         read: Option<ResultFacts<'a>>,
+        redacted: bool,
     ) -> Outcome<'a> {
         let call = self.hops.get(hop).and_then(|hop| self.call(hop.call));
-        let is_tool = call.is_some_and(|call| call.is_tool);
+        let is_tool = call.as_ref().is_some_and(|call| call.is_tool);
         let Some(read) = read else {
             let error = parts.error.map(ErrorFacts::read);
             return Outcome::Final(Answer::Error(error.unwrap_or_default()));
@@ -174,16 +190,10 @@ impl Machine {
         if read.result_type.as_deref() == Some("input_required") && !legacy {
             return Outcome::Interim(read);
         }
-        let extension = is_tool && read.result_type.as_deref() == Some("task") && !read.task_nested;
-        let core = read.task_nested
-            && !read.has_content
-            && entry.is_some_and(|hop| hop.wants_task)
-            && read
-                .task
-                .as_ref()
-                .is_some_and(|(_, status)| !status.is_empty());
-        if read.task.is_some() && (extension || core) {
-            return Outcome::Task(read);
+        let method = call.as_ref().map_or("", |call| &*call.method);
+        if let Some(task) = entry.and_then(|hop| handle_of(hop, (method, is_tool), &read, redacted))
+        {
+            return Outcome::Task(task);
         }
         let bytes = parts.result.map_or(0, |result| result.len() as u64);
         Outcome::Final(if is_tool && read.is_error {

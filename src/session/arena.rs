@@ -100,10 +100,7 @@ impl Calls {
             .and_then(|(block, at)| self.blocks.get(block)?.slots.get(at));
         match slot {
             Some(Slot::Settled(call)) => call.last_row() <= row,
-            Some(Slot::Full(call)) => {
-                let may_change = call.is_open() || call.awaits_late || call.may_change;
-                !may_change && call.last_row <= row
-            }
+            Some(Slot::Full(call)) => call.is_over() && !call.may_change && call.last_row <= row,
             Some(Slot::Gone) | None => false,
         }
     }

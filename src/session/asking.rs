@@ -89,7 +89,7 @@ impl Machine {
 
     /// The open call that a task of the server works for.
     fn call_of_task(&self, task: &str) -> Option<CallId> {
-        let call = *self.tasks.get(&(Side::Server, Arc::from(task)))?;
+        let call = self.tasks.get(Side::Server, task)?.call?;
         // What is over is interrupted by nothing, and may have left memory.
         self.call(call)?.is_open().then_some(call)
     }
@@ -106,8 +106,14 @@ impl Machine {
     }
 
     /// A task of the server says what it waits for.
-    pub(super) fn task_asks(&mut self, at: &At, task: &str, status: &str, asks: Option<&[u8]>) {
-        if at.side != Side::Server || status != "input_required" || asks.is_none() {
+    pub(super) fn task_asks(
+        &mut self,
+        at: &At,
+        task: &str,
+        status: Option<&str>,
+        asks: Option<&[u8]>,
+    ) {
+        if at.side != Side::Server || status != Some("input_required") || asks.is_none() {
             return;
         }
         let asked = Asked::read(asks, at.redacted, at.truncated);

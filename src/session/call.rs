@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{hops::HopId, key::JsonId, rounds::Rounds, row::RowId};
+use super::{
+    call_task::EndObservedBy, hops::HopId, key::JsonId, progress::Progress, rounds::Rounds,
+    row::RowId,
+};
 use crate::{base::Timestamp, record::Seq};
 
 /// Hops and linked frames that a call keeps; totals stay exact beyond (session-model.md 11.5).
@@ -85,6 +88,16 @@ pub enum DisplayStatus {
     Pending,
     /// `pending?`: possibly answered in a frame that was not recorded.
     PendingUncertain,
+    /// `working`, or an unknown word: open, and a task has it.
+    TaskWorking,
+    /// `input_required`: open, and its task waits for the requester.
+    TaskInput,
+    /// `completed`: open, its task is done and its result is still to come.
+    TaskDone,
+    /// `failed`: open, its task failed and its error is still to come.
+    TaskFailed,
+    /// `cancelled`: its task was cancelled.
+    TaskCancelled,
     /// `superseded`, shown as `reused-id`.
     Superseded,
     /// `late`.
@@ -172,6 +185,8 @@ pub struct Call {
     pub linked: Vec<RowId>,
     /// Progress notifications seen.
     pub progress_count: u32,
+    /// What its progress told, if there was any.
+    pub progress: Option<Box<Progress>>,
     /// JSON-RPC error code of the answer, if an integer.
     pub error_code: Option<i64>,
     /// When it was cancelled.
@@ -182,8 +197,12 @@ pub struct Call {
     pub task_id: Option<Arc<str>>,
     /// Reason of the cancellation, clipped to 1 KiB (untrusted).
     pub cancel_reason: Option<Box<str>>,
-    /// Status word of its task (untrusted).
+    /// Status word of its task, as long as the task decides (untrusted).
     pub task_status: Option<Arc<str>>,
+    /// The frame that showed the end of its task; `None` without one.
+    pub end_observed_by: Option<EndObservedBy>,
+    /// The cancellation of its task was acknowledged.
+    pub cancel_requested: bool,
     /// Bytes of the final result.
     pub result_bytes: u64,
     /// The operation's first request in its own session, for `continues N`.
@@ -192,6 +211,10 @@ pub struct Call {
     pub(super) mark: Option<Timestamp>,
     /// An open hop was left without answer when it was cancelled or its answer lost.
     pub(super) awaits_late: bool,
+    /// Its task ended and `tasks/result` may still bring what it ended with.
+    pub(super) awaits_result: bool,
+    /// Its task waits for input of the requester.
+    pub(super) task_input: bool,
     /// It ended by an HTTP failure or a lost answer: it gives no duration (session-model.md 17).
     pub(super) refused: bool,
     /// It is over, and a later frame may still change that: make its refusal good, or tell that its
@@ -220,9 +243,13 @@ impl Call {
             Streaming => DisplayStatus::Streaming,
             Pending(WaitingOn::Client) => DisplayStatus::Input,
             Pending(_) if self.uncertain => DisplayStatus::PendingUncertain,
-            Pending(_) => DisplayStatus::Pending,
+            Pending(WaitingOn::Task) => self.task_word(),
+            Pending(WaitingOn::Responder) => DisplayStatus::Pending,
             Superseded => DisplayStatus::Superseded,
             Cancelled if self.late_result => DisplayStatus::Late,
+            Cancelled if self.task_word() == DisplayStatus::TaskCancelled => {
+                DisplayStatus::TaskCancelled
+            }
             Cancelled => DisplayStatus::Cancel,
             Failed if self.lost => DisplayStatus::Lost,
             Failed if self.tool_error => DisplayStatus::ToolError,
@@ -263,12 +290,8 @@ impl Call {
     /// True when the `pending` signal fires for it: its requester is still owed an answer
     /// (session-model.md 5.4).
     pub(super) fn is_owed(&self) -> bool {
-        matches!(
-            self.state,
-            CallState::Pending(WaitingOn::Responder | WaitingOn::Task)
-        ) && !self.uncertain
-            && self.resolved.is_none()
-            && !self.method.starts_with("notifications/")
+        let given_up = self.cancel_requested && self.state == CallState::Pending(WaitingOn::Task);
+        self.is_awaited() && !given_up && !self.method.starts_with("notifications/")
     }
 
     /// A call that was just opened.
@@ -299,16 +322,21 @@ impl Call {
             hop_count: 0,
             linked: Vec::new(),
             progress_count: 0,
+            progress: None,
             error_code: None,
             cancelled_at: None,
             undelivered: false,
             task_id: None,
             cancel_reason: None,
             task_status: None,
+            end_observed_by: None,
+            cancel_requested: false,
             result_bytes: 0,
             request_seq: seq,
             mark: None,
             awaits_late: false,
+            awaits_result: false,
+            task_input: false,
             refused: false,
             may_change: false,
             last_row: RowId::default(),
@@ -381,7 +409,7 @@ impl Call {
 
     /// True when the responder has to act next, false when the requester has.
     pub(super) fn responder_acts(&self) -> bool {
-        !matches!(self.state, CallState::Pending(WaitingOn::Client))
+        !self.task_input && self.state != CallState::Pending(WaitingOn::Client)
     }
 }
 

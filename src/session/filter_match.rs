@@ -18,11 +18,13 @@ enum Wanted {
     Status(&'static [DisplayStatus]),
     Bad,
     Http(u16),
-    /// A status that step A cannot have.
-    Never,
 }
 
-const ERRORS: &[DisplayStatus] = &[DisplayStatus::Error, DisplayStatus::ToolError];
+const ERRORS: &[DisplayStatus] = &[
+    DisplayStatus::Error,
+    DisplayStatus::ToolError,
+    DisplayStatus::TaskFailed,
+];
 
 /// Words and aliases of tui.md 6.2.
 fn status_word(word: &str) -> Option<Wanted> {
@@ -41,8 +43,11 @@ fn status_word(word: &str) -> Option<Wanted> {
         "late" | "late_result" | "late-result" => Wanted::Status(&[S::Late]),
         "reused-id" | "superseded" => Wanted::Status(&[S::Superseded]),
         "bad" | "invalid" => Wanted::Bad,
-        "t:working" | "t:input" | "t:done" | "t:failed" | "t:cancel" | "working" | "completed"
-        | "cancelled" | "canceled" => Wanted::Never,
+        "t:working" | "working" => Wanted::Status(&[S::TaskWorking]),
+        "t:input" => Wanted::Status(&[S::TaskInput]),
+        "t:done" | "completed" => Wanted::Status(&[S::TaskDone]),
+        "t:failed" => Wanted::Status(&[S::TaskFailed]),
+        "t:cancel" | "cancelled" | "canceled" => Wanted::Status(&[S::TaskCancelled]),
         number => Wanted::Http(
             number
                 .parse()
@@ -202,7 +207,6 @@ fn has_status(wanted: Wanted, exact: bool, row: &Row<'_>, call: Option<&Call>) -
     match wanted {
         Wanted::Bad => row.kind == Kind::Invalid,
         Wanted::Http(code) => row.status == code,
-        Wanted::Never => false,
         Wanted::Status(words) => {
             let words = if exact {
                 words.get(..1).unwrap_or(words)

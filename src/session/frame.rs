@@ -200,6 +200,9 @@ impl Machine {
     ) {
         self.not_the_last(at, facts);
         self.exchange_went_well(at, facts);
+        if at.redacted {
+            self.unseen.redacted = at.row.seq;
+        }
         match frame.kind {
             Kind::Request => self.request(at, http, &frame.parts, facts),
             Kind::Response => self.response(at, http, &frame.parts, facts),

@@ -1,12 +1,16 @@
 //! Request frames by id, exchange and progress token, and the search for the one that an answer
 //! belongs to (session-model.md 4.4).
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
 use smallvec::SmallVec;
 
 use super::{
     call::CallId, hash::Map, hop_index::HopIndex, key::Key, reuse::Shared, revisions::Counted,
+    tokens::Token,
 };
 pub(super) use super::{
     matching::only,
@@ -20,9 +24,6 @@ const MAX_DONE: usize = 65_536;
 const GROWTH: usize = 4_096;
 /// Hops of one id that are looked at.
 const MAX_EQUAL: usize = 128;
-/// Hops of one token that are looked at.
-const MAX_TOKEN: usize = 16;
-
 /// Place of a hop in the table.
 pub(super) type HopId = u32;
 
@@ -45,7 +46,8 @@ pub(super) struct HopEntry {
     pub(super) answered: bool,
     /// Unanswered, and its call is open.
     pub(super) waiting: bool,
-    pub(super) token: Option<Key>,
+    /// Its progress token.
+    pub(super) token: Option<Box<Token>>,
     /// Hash of the parameters that a retry repeats.
     pub(super) base: Option<u64>,
     /// Number of the request frame.
@@ -60,6 +62,7 @@ pub(super) struct HopEntry {
     pub(super) hidden_names: (bool, bool),
     /// The request asked for a task, or its parameters are unknown.
     pub(super) wants_task: bool,
+    /// The task that it asks about, or works for.
     pub(super) task_id: Option<Arc<str>>,
     /// Its id is there, and redaction took it away.
     pub(super) hidden: bool,
@@ -80,7 +83,10 @@ pub(super) struct Hops {
     by_key: HopIndex,
     /// Waiting hops of an exchange.
     by_exchange: Map<u64, SmallVec<[HopId; 2]>>,
-    by_token: HopIndex,
+    pub(super) by_token: HopIndex,
+    /// Answered hops with a token, by their last use.
+    pub(super) token_order: BTreeMap<u64, HopId>,
+    pub(super) last_stamp: u64,
     /// Waiting requests of the client, by connection.
     waiting_on: Map<u32, u32>,
     done: VecDeque<HopId>,
@@ -115,11 +121,6 @@ impl Hops {
             self.by_key.remove((entry.side, key), surplus);
             self.by_key.add((entry.side, key), id);
         }
-        if let Some(token) = &entry.token {
-            let surplus = self.surplus_of_token(entry.side, token);
-            self.by_token.remove((entry.side, token), surplus);
-            self.by_token.add((entry.side, token), id);
-        }
         if entry.hidden {
             *self.hidden.of(entry.side) += 1;
         }
@@ -130,6 +131,7 @@ impl Hops {
         {
             *slot = Some(entry);
         }
+        self.index_token(id);
         id
     }
 
@@ -140,12 +142,6 @@ impl Hops {
         equal.clone().nth(MAX_EQUAL - 1)?;
         let done = equal.clone().filter(|(_, hop)| !hop.waiting).last();
         done.or(equal.last()).map(|(hop, _)| hop)
-    }
-
-    fn surplus_of_token(&self, side: Side, token: &Key) -> Option<HopId> {
-        let equal = self.with_token(side, token);
-        equal.clone().nth(MAX_TOKEN - 1)?;
-        equal.last().map(|(hop, _)| hop)
     }
 
     /// Notes that the hop was answered, in which frame.
@@ -215,9 +211,7 @@ impl Hops {
         if let Some(key) = &hop.key {
             self.by_key.remove((hop.side, key), Some(id));
         }
-        if let Some(token) = &hop.token {
-            self.by_token.remove((hop.side, token), Some(id));
-        }
+        self.forget_token(id, &hop);
     }
 
     /// Takes a hop out of what is kept of those that wait.
@@ -260,17 +254,6 @@ impl Hops {
     ) -> impl Iterator<Item = (HopId, &'a HopEntry)> + Clone {
         let fits = move |hop: &HopEntry| hop.side == side && hop.key.as_ref() == Some(key);
         let all = self.by_key.all((side, key));
-        all.filter_map(move |id| Some((id, self.get(id).filter(|hop| fits(hop))?)))
-    }
-
-    /// Hops with a progress token, newest first.
-    pub(super) fn with_token<'a>(
-        &'a self,
-        side: Side,
-        token: &'a Key,
-    ) -> impl Iterator<Item = (HopId, &'a HopEntry)> + Clone {
-        let fits = move |hop: &HopEntry| hop.side == side && hop.token.as_ref() == Some(token);
-        let all = self.by_token.all((side, token));
         all.filter_map(move |id| Some((id, self.get(id).filter(|hop| fits(hop))?)))
     }
 

@@ -5,7 +5,6 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet, VecDeque},
-    sync::Arc,
 };
 
 use super::{
@@ -25,12 +24,15 @@ use super::{
     parked::Parked,
     peers::Peers,
     probes::{LoneProbe, Probe},
+    progress::Unseen,
     reading::ErrorFacts,
     resolving::Refusals,
     reuse::IdSpaces,
     row::RowId,
     row_store::Rows,
     stats::{Durations, ToolStats},
+    streams::Streams,
+    tasks::Tasks,
 };
 use crate::{base::Timestamp, record::Seq};
 
@@ -92,8 +94,11 @@ pub(super) struct Machine {
     pub(super) issued: Issued,
     /// Questions to users.
     pub(super) ledger: Ledger,
-    pub(super) tasks: Map<(Side, Arc<str>), CallId>,
-    pub(super) task_order: VecDeque<(Side, Arc<str>)>,
+    pub(super) tasks: Tasks,
+    /// Subscriptions.
+    pub(super) streams: Streams,
+    /// Frames that hide how long a progress token is good.
+    pub(super) unseen: Unseen,
     pub(super) early: VecDeque<Early>,
     pub(super) tools: BTreeMap<Box<str>, ToolStats>,
     /// Stands in for a tool that is not there, which cannot be.

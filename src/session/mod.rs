@@ -11,12 +11,14 @@ mod asking;
 mod atoms;
 mod batches;
 mod call;
+mod call_task;
 mod cancel;
 mod canonical;
 mod classify;
 mod client;
 mod closing;
 mod counters;
+mod decimal;
 mod early;
 mod elicitation;
 mod extra;
@@ -45,6 +47,7 @@ mod order;
 mod parked;
 mod peers;
 mod probes;
+mod progress;
 mod questions;
 mod reading;
 mod refusals;
@@ -71,11 +74,19 @@ mod side;
 mod stated;
 mod stats;
 mod stored;
+mod stream_frames;
+mod streams;
 mod summary;
+mod task_facts;
+mod task_frames;
+mod task_news;
+mod tasks;
+mod tokens;
 mod unmatched;
 mod wording;
 
 pub use call::{Call, CallId, CallState, DisplayStatus, Hop, Resolved, WaitingOn};
+pub use call_task::EndObservedBy;
 pub use client::{Client, ClientScope, Implementation};
 pub use counters::Counters;
 pub use elicitation::{Channel, Elicitation, Field, Interrupted, Mode};
@@ -84,19 +95,26 @@ pub use fact::Fact;
 pub use filter::{Filter, FilterError, FilterScope};
 pub use interaction::{HopSummary, Interaction};
 pub use model::{Limits, Model};
+pub use progress::Progress;
 pub use remark::{Code, Level, Remark};
 pub use revisions::{Era, RevisionCount};
 pub use row::{Body, Kind, Row, RowFlags, RowId};
 pub use session::{Health, Session, Source};
 pub use stated::{Advert, Extension};
 pub use stats::{Durations, ToolStats};
+pub use streams::{Filtered, Subscription, SubscriptionEnd, SubscriptionFilter};
+pub use tasks::{Task, TaskDialect};
 
 #[cfg(test)]
 mod filter_tests;
 #[cfg(test)]
+mod flood_tests;
+#[cfg(test)]
 mod property_tests;
 #[cfg(test)]
 mod recorded_tests;
+#[cfg(test)]
+mod redaction_tests;
 #[cfg(test)]
 mod sample_tests;
 #[cfg(test)]

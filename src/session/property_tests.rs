@@ -61,6 +61,18 @@ fn snapshot(session: &Session) -> String {
     for (name, tool) in session.tools() {
         writeln!(text, "{name} {tool:?}").unwrap();
     }
+    text + &tasks_and_streams(session)
+}
+
+/// Tasks and subscriptions, which stay exact whatever was released.
+fn tasks_and_streams(session: &Session) -> String {
+    let mut text = String::new();
+    for task in session.tasks() {
+        writeln!(text, "{task:?}").unwrap();
+    }
+    for stream in session.subscriptions() {
+        writeln!(text, "{stream:?}").unwrap();
+    }
     text
 }
 
@@ -93,13 +105,14 @@ fn figures(session: &Session) -> String {
         .collect();
     let times = [50, 95, 99].map(|at| session.server_times().percentile(at));
     format!(
-        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?} {} {:?}",
+        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?} {} {:?}\n{}",
         session.tools(),
         session.health(),
         session.missing_frames(),
         session.clients(),
         stated(session),
         session.elicitations(),
+        tasks_and_streams(session),
     )
 }
 
@@ -143,7 +156,11 @@ fn frame() -> impl Strategy<Value = String> {
         id.clone().prop_map(|id| format!("> Q{id} subscriptions/listen")),
         id.clone().prop_map(|id| format!("> Q{id} initialize{{protocolVersion:2025-11-25,clientInfo:{{name:c{id},version:1}}}}")),
         id.clone().prop_map(|id| format!("< R{id} {{resultType:task,taskId:t,status:working}}")),
-        Just("< N notifications/tasks{t,completed}".to_owned()),
+        task_frame(),
+        "[1-3]".prop_map(|value| format!("< N progress{{progressToken:p,progress:{value}}}")),
+        id.clone().prop_map(|id| format!("> Q{id} call a{{task:{{}},_meta:{{progressToken:p}}}}")),
+        id.clone().prop_map(|id| format!("< N …/acknowledged{{sub {id}}}")),
+        id.clone().prop_map(|id| format!("< N tools/list_changed{{sub {id}}}")),
         Just("< N x".to_owned()),
         (id.clone(), 1_u8..4).prop_map(|(id, x)| format!("> Q{id} call a [x={x} v=2026-07-28]")),
         (id.clone(), 1_u8..4).prop_map(|(id, x)| format!("> Q{id} server/discover [x={x}]")),
@@ -161,6 +178,27 @@ fn frame() -> impl Strategy<Value = String> {
         Just("> {\"params\":{\"x\":\"AAA [trunc]".to_owned()),
         Just("< {\"result\":{\"x\":\"AAA [trunc]".to_owned()),
         Just("meta {command:[a],format:7}".to_owned()),
+    ]
+}
+
+/// Frames that tell of one task of the server.
+fn task_frame() -> impl Strategy<Value = String> {
+    let id = 1_u8..5;
+    let word = prop_oneof![
+        Just("working"),
+        Just("input_required"),
+        Just("completed"),
+        Just("failed"),
+        Just("cancelled")
+    ];
+    prop_oneof![
+        word.clone()
+            .prop_map(|word| format!("< N notifications/tasks{{t,{word}}}")),
+        (id.clone(), word.clone())
+            .prop_map(|(id, word)| format!("< R{id} {{task:{{taskId:t,status:{word}}}}}")),
+        (id.clone(), word).prop_map(|(id, word)| format!("< R{id} {{taskId:t,status:{word}}}")),
+        (id, "(get|result|cancel|update|list)")
+            .prop_map(|(id, what)| format!("> Q{id} tasks/{what}{{t}}")),
     ]
 }
 
@@ -271,7 +309,10 @@ proptest! {
 }
 
 /// Conforming captures: `Ok` and not one error (P10), and none after frames were lost (P12).
-const CONFORMING: [&str; 9] = [
+pub(super) const CONFORMING: [&str; 12] = [
+    "> Q1 call s{task:{},_meta:{progressToken:p}}, < N progress{progressToken:p,progress:1}, < R1 {task:{taskId:t,status:working}}, < N progress{progressToken:p,progress:2}, < N notifications/tasks/status{t,completed}, > Q2 tasks/result{t}, < R2 {content:[]}, > Q3 call s{_meta:{progressToken:p}}, < R3 {}",
+    "> Q1 call a{_meta:{progressToken:p}}, < N progress{progressToken:p,progress:5}, > N cancelled{1}, < N progress{progressToken:p,progress:6}, > Q2 call b{_meta:{progressToken:p}}, < N progress{progressToken:p,progress:7}, < N progress{progressToken:p,progress:1}, < R2 {}",
+    "> Q1 listen{toolsListChanged}, < N …/acknowledged{sub 1}, < N tools/list_changed{sub 1}, > Q2 call s{_meta:{progressToken:p}}, < R2 task t working, < N notifications/tasks{t,input_required}, > Q3 tasks/update{t}, < R3 {}, < N notifications/tasks{t,completed}",
     "> Q1 initialize{protocolVersion:2024-11-05}, < R1 {protocolVersion:2024-11-05}, > N notifications/initialized, > Q2 tools/list, < R2 {tools:[s]}, > Q3 call s, < N progress{progressToken:1,progress:1}, < R3 {content:[]}",
     "> [Q1 call a, Q2 call b]\n< [R2, R1]",
     "> Q1 call a, > N cancelled{1}, < Q1 roots/list, > R1 {}",
@@ -302,8 +343,8 @@ fn p10_p12_conforming_captures_accuse_nobody_even_when_frames_are_lost() {
             if let Some(session) = model.session(&key("s")) {
                 let counters = session.counters();
                 assert_eq!(
-                    (counters.errors, counters.invalid),
-                    (0, 0),
+                    (counters.errors, counters.invalid, counters.warnings),
+                    (0, 0, 0),
                     "{text} {lost:b}"
                 );
             }

@@ -9,7 +9,14 @@ use sha2::Digest as _;
 
 use crate::wire::{IdKey, json};
 
-use super::{atoms::bounded, canonical, key::Key, key_set::KeySet, stated::versions};
+use super::{
+    atoms::bounded,
+    canonical,
+    key::Key,
+    key_set::KeySet,
+    stated::versions,
+    task_facts::{TaskFacts, known_text},
+};
 
 /// What redaction puts in place of a value (log-format 8.5).
 const PLACEHOLDER: &[u8] = b"[REDACTED]";
@@ -40,6 +47,8 @@ pub(super) struct Params<'a> {
     pub(super) operation: Option<Cow<'a, str>>,
     /// `_meta.progressToken`.
     pub(super) token: Option<Key>,
+    /// There was one, and redaction took it away.
+    pub(super) token_hidden: bool,
     /// `progressToken` of a progress notification.
     pub(super) progress_token: Option<Key>,
     /// `_meta["io.modelcontextprotocol/protocolVersion"]`.
@@ -111,10 +120,6 @@ pub(super) struct RawParams<'a> {
 
 /// What is kept of a result.
 #[derive(Debug, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent members of what a peer sent"
-)]
 pub(super) struct ResultFacts<'a> {
     pub(super) is_error: bool,
     pub(super) result_type: Option<Cow<'a, str>>,
@@ -126,10 +131,8 @@ pub(super) struct ResultFacts<'a> {
     pub(super) server: Option<Who<'a>>,
     /// It was named in `_meta`.
     pub(super) server_in_meta: bool,
-    /// `taskId` and `status`, or those of `task`.
-    pub(super) task: Option<(Cow<'a, str>, Cow<'a, str>)>,
-    /// True when task id and status lay in a member `task`.
-    pub(super) task_nested: bool,
+    /// `taskId` and `status`.
+    pub(super) task: TaskFacts<'a>,
     pub(super) has_content: bool,
     /// `result` inside the result of `tasks/get`.
     pub(super) inner_result: Option<&'a [u8]>,
@@ -160,6 +163,8 @@ pub(super) struct RawResult<'a> {
     pub(super) supported: Option<&'a [u8]>,
     /// `serverInfo`, of `_meta` first.
     pub(super) server_info: Option<&'a [u8]>,
+    /// `task`.
+    pub(super) task: Option<&'a [u8]>,
     /// `tasks` of a listing.
     pub(super) tasks: Option<&'a [u8]>,
     /// `error` inside the result of `tasks/get`.
@@ -219,7 +224,10 @@ fn token_of(value: &[u8], redacted: bool) -> Option<Key> {
 impl<'a> Params<'a> {
     /// Reads the parameters; `redacted` is the mark of the frame.
     pub(super) fn read(params: &'a [u8], redacted: bool) -> Self {
-        let mut found = Self::default();
+        let mut found = Self {
+            token_hidden: !params.starts_with(b"{") && is_redacted(params, redacted),
+            ..Self::default()
+        };
         let mut base = 0_u64;
         let mut uri = None;
         each(params, |name, value| {
@@ -265,7 +273,7 @@ impl<'a> Params<'a> {
                 b"requestId" => found.request_id = key_of(value, redacted),
                 b"reason" => found.reason = json::string(value),
                 b"taskId" => found.task_id = text_of(value, redacted),
-                b"status" => found.status = json::string(value),
+                b"status" => found.status = text_of(value, redacted),
                 b"result" => found.task_result = Some(value),
                 b"task" => found.wants_task = value != b"null",
                 _ => {}
@@ -280,8 +288,12 @@ impl<'a> Params<'a> {
     }
 
     fn read_meta(&mut self, meta: &'a [u8], redacted: bool) {
+        self.token_hidden = !meta.starts_with(b"{") && is_redacted(meta, redacted);
         each(meta, |name, value| match name {
-            b"progressToken" => self.token = token_of(value, redacted),
+            b"progressToken" => {
+                self.token = token_of(value, redacted);
+                self.token_hidden = is_redacted(value, redacted);
+            }
             b"io.modelcontextprotocol/protocolVersion" => self.declared = text_of(value, redacted),
             b"io.modelcontextprotocol/clientInfo" => {
                 self.client = who(value, redacted);
@@ -306,7 +318,6 @@ impl<'a> ResultFacts<'a> {
     /// Reads a result.
     pub(super) fn read(result: &'a [u8], redacted: bool) -> Self {
         let mut found = Self::default();
-        let (mut task_id, mut status, mut nested) = (None, None, None);
         each(result, |name, value| match name {
             b"isError" => found.is_error = value == b"true",
             b"resultType" => {
@@ -324,9 +335,9 @@ impl<'a> ResultFacts<'a> {
                 found.raw.server_info = Some(value);
             }
             b"supportedVersions" => found.raw.supported = Some(value),
-            b"taskId" => task_id = text_of(value, redacted),
-            b"status" => status = json::string(value),
-            b"task" => nested = Some(value),
+            b"taskId" => found.task.id = known_text(value, redacted),
+            b"status" => found.task.status = known_text(value, redacted),
+            b"task" => found.raw.task = Some(value),
             b"content" => found.has_content = true,
             b"result" => found.inner_result = Some(value),
             b"tools" | b"prompts" | b"resources" | b"resourceTemplates" => {
@@ -351,16 +362,6 @@ impl<'a> ResultFacts<'a> {
             }),
             _ => {}
         });
-        if let Some(nested) = nested {
-            found.task_nested = true;
-            (task_id, status) = (None, None);
-            each(nested, |name, value| match name {
-                b"taskId" => task_id = text_of(value, redacted),
-                b"status" => status = json::string(value),
-                _ => {}
-            });
-        }
-        found.task = task_id.zip(status.or(Some(Cow::Borrowed(""))));
         found
     }
 }

@@ -13,6 +13,8 @@ use super::{
     reading::{self, Params, is_redacted},
     revisions::{self, Counted},
     row::RowId,
+    task_facts::{may_want_task, task_of_request},
+    tokens::Token,
 };
 use crate::{
     record::{HttpFields, Seq},
@@ -92,6 +94,10 @@ impl Machine {
         };
         let counted = told.counted;
         let hop = self.add_hop(&at, call, key.clone(), parts, &params, told, facts);
+        self.task_request(&at, method, &params, facts);
+        if params.token_hidden {
+            self.hidden_token(&at);
+        }
         if Self::asks_user(&at, method) {
             self.ask_user(&at, call, parts, &params);
         } else if method == "tasks/update" {
@@ -196,6 +202,9 @@ impl Machine {
         call.request_truncated = at.truncated && parts.id.is_some();
         (call.start, call.mark, call.arrived) = (at.ts, at.ts, at.arrived);
         self.open(call, facts);
+        if state == CallState::Streaming {
+            self.stream_opened(at, id, parts, params);
+        }
         id
     }
 
@@ -237,15 +246,15 @@ impl Machine {
             client: at.client,
             answered: false,
             waiting: true,
-            token: params.token.clone(),
+            token: params.token.clone().map(|key| Box::new(Token::new(key))),
             base: params.base.filter(|_| !at.truncated && !at.unparsed),
             seq: at.row.seq,
             declared: told.declared,
             effective: told.effective,
             counted: told.counted,
             hidden_names: told.hidden_names,
-            wants_task: params.wants_task || at.truncated || at.unparsed,
-            task_id: params.task_id.as_deref().map(Arc::from),
+            wants_task: at.truncated || at.unparsed || may_want_task(parts, params, at.redacted),
+            task_id: task_of_request(parts, params, at.redacted),
             hidden: parts.id.is_some_and(|id| is_redacted(id, at.redacted)),
             freed: false,
             answer: Seq(0),
@@ -256,6 +265,7 @@ impl Machine {
         if let Some(call) = self.calls.get_mut(call, &self.atoms) {
             call.waiting_hops.push(hop);
         }
+        self.watch_token(at, hop);
         self.tie(at.row, call);
         hop
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    call::{Call, CallId, DisplayStatus},
+    call::{Call, CallId},
     client::{Client, Implementation},
     counters::Counters,
     extra::Extra,
@@ -240,8 +240,7 @@ impl Session {
         }
         let call = row.call.and_then(|call| self.call(call));
         call.is_some_and(|call| {
-            call.status() == DisplayStatus::Pending
-                && call.hops.last().is_some_and(|hop| hop.request == row.id)
+            call.is_awaited() && call.hops.last().is_some_and(|hop| hop.request == row.id)
         })
     }
 

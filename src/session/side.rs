@@ -26,6 +26,13 @@ pub(super) struct PerSide<T> {
 }
 
 impl<T> PerSide<T> {
+    pub(super) fn get(&self, side: Side) -> &T {
+        match side {
+            Side::Client => &self.client,
+            Side::Server => &self.server,
+        }
+    }
+
     pub(super) fn of(&mut self, side: Side) -> &mut T {
         match side {
             Side::Client => &mut self.client,

@@ -22,7 +22,15 @@ pub(super) fn of_row(row: &Row<'_>, call: Option<&Call>, link_down: bool) -> Opt
         Kind::Notification | Kind::Stderr => return None,
     };
     Some(match status {
-        DisplayStatus::Pending if link_down => DisplayStatus::PendingUncertain,
+        DisplayStatus::Pending
+        | DisplayStatus::TaskWorking
+        | DisplayStatus::TaskInput
+        | DisplayStatus::TaskDone
+        | DisplayStatus::TaskFailed
+            if link_down =>
+        {
+            DisplayStatus::PendingUncertain
+        }
         other => other,
     })
 }
@@ -36,6 +44,11 @@ pub(super) const fn word(status: DisplayStatus) -> (&'static str, Role) {
         DisplayStatus::Input => ("input", Role::Live),
         DisplayStatus::Pending => ("pending", Role::Live),
         DisplayStatus::PendingUncertain => ("pending?", Role::Muted),
+        DisplayStatus::TaskWorking => ("t:working", Role::Live),
+        DisplayStatus::TaskInput => ("t:input", Role::Live),
+        DisplayStatus::TaskDone => ("t:done", Role::Ok),
+        DisplayStatus::TaskFailed => ("t:failed", Role::Err),
+        DisplayStatus::TaskCancelled => ("t:cancel", Role::Muted),
         DisplayStatus::Superseded => ("reused-id", Role::Warn),
         DisplayStatus::Late => ("late", Role::Warn),
         DisplayStatus::Cancel => ("cancel", Role::Muted),

@@ -59,7 +59,11 @@ impl App {
         let is_open_request = call.hops.last().is_some_and(|hop| hop.request == row.id);
         let waits = matches!(
             call.status(),
-            DisplayStatus::Pending | DisplayStatus::PendingUncertain | DisplayStatus::Input
+            DisplayStatus::Pending
+                | DisplayStatus::PendingUncertain
+                | DisplayStatus::Input
+                | DisplayStatus::TaskWorking
+                | DisplayStatus::TaskInput
         );
         if !(is_open_request && waits) {
             return None;

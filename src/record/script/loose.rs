@@ -181,10 +181,8 @@ impl<'a> Cursor<'a> {
 
     fn entry(&mut self, depth: usize) -> Option<Entry> {
         if self.take("[R]") {
-            return Some(Entry {
-                key: None,
-                value: Loose::Json(PLACEHOLDER.into()),
-            });
+            let value = Loose::Json(PLACEHOLDER.into());
+            return Some(Entry { key: None, value });
         }
         if self.rest.starts_with('"') {
             let text = self.string()?;

@@ -14,6 +14,7 @@ mod redaction;
 mod retries;
 mod retries_more;
 mod revisions;
+mod subscriptions;
 mod summary;
 mod tasks;
 mod times;
@@ -70,12 +71,14 @@ fn words_of(call: &Call) -> Vec<String> {
         format!("progress={}", call.progress_count),
         format!("bytes={}", call.result_bytes),
         format!("resolved={}", resolved_word(call)),
+        format!("code={}", call.error_code.unwrap_or_default()),
         format!("id={}", &*call.hops[0].json_id),
         match call.duration_nanos() {
             Some(nanos) => format!("{}ms", nanos / 1_000_000),
             None => "no-duration".to_owned(),
         },
     ];
+    words.extend(tasks::words_of(call));
     for (on, word) in [
         (call.errored, "errored"),
         (call.tool_error, "tool_error"),
@@ -119,6 +122,8 @@ fn figure(session: &Session, name: &str) -> u64 {
         "parked" => counters.parked,
         "uncertain" => counters.pending_uncertain,
         "streaming" => counters.streaming,
+        "open_tasks" => counters.open_tasks,
+        "forgotten_tasks" => counters.forgotten_tasks,
         "late_results" => counters.late_results,
         "cancelled" => counters.cancelled,
         "superseded" => counters.superseded,
@@ -177,6 +182,13 @@ fn continued<'a>(rows: &'a [(&str, &'a str)]) -> impl Iterator<Item = (String, &
         };
         (before.clone(), *expected)
     })
+}
+
+/// Those of the remarks whose code begins so.
+fn own_remarks(session: &Session, beginning: &str) -> String {
+    let mut own = remarks_of(session);
+    own.retain(|remark| remark.starts_with(beginning));
+    own.join(" ")
 }
 
 /// Checks a session against `CALL, CALL | FIGURE=N … ! CODE@ROW …`: each call is a list of words that

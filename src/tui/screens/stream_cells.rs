@@ -235,11 +235,13 @@ fn status_cell(app: &App, session: &Session, row: &Row<'_>, call: Option<&Call>)
     };
     let (word, role) = status::word(status);
     let role = match (status, call) {
-        (DisplayStatus::Pending | DisplayStatus::Input, Some(call))
-            if app.no_answer(session, row, call).is_some() =>
-        {
-            Role::Muted
-        }
+        (
+            DisplayStatus::Pending
+            | DisplayStatus::Input
+            | DisplayStatus::TaskWorking
+            | DisplayStatus::TaskInput,
+            Some(call),
+        ) if app.no_answer(session, row, call).is_some() => Role::Muted,
         // Only an open stream ended, nothing was owed (6.2).
         (DisplayStatus::Lost, Some(call)) if !call.errored => Role::Warn,
         _ => role,
