@@ -294,6 +294,7 @@ impl Machine {
         }
         if let (Some(version), true) = (&read.version, initialized) {
             self.peers.negotiate(id, client, version);
+            self.id_spaces.agree(client);
         }
         if let (Some(version), true) = (&read.supported, greets) {
             self.peers.supports(version);

@@ -69,6 +69,8 @@ pub use session::{Client, Health, Implementation, Session, Source};
 pub use stats::{Durations, ToolStats};
 
 #[cfg(test)]
+mod conforming_tests;
+#[cfg(test)]
 mod filter_tests;
 #[cfg(test)]
 mod property_tests;
