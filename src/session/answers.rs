@@ -270,6 +270,7 @@ impl Machine {
             self.peers.serve(server);
         }
         if let (Some(version), true) = (&read.version, initialized) {
+            self.id_spaces.agree(client);
             let revision = self.peers.revisions.negotiate(client, version);
             self.peers.made_under(
                 id,

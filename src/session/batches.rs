@@ -10,7 +10,7 @@ use super::{
     row::Kind,
     wording::shown,
 };
-use crate::record::{Envelope, Payload, Seq};
+use crate::record::{Envelope, Payload};
 
 /// The first revision without batches.
 const REMOVED: &str = "2025-06-18";
@@ -50,17 +50,19 @@ impl Machine {
         } else {
             at.client
         };
+        let Some(greeted) = self.id_spaces.agreed(client) else {
+            return;
+        };
         let revisions = &mut self.peers.revisions;
         let negotiated = revisions.effective(client, None);
         let negotiated = revisions.name(negotiated).map(std::sync::Arc::clone);
         if let Some(version) = negotiated.filter(|version| forbids(version)) {
             // What is not seen may be a greeting that agreed on another revision.
-            let greeted = self.id_spaces.start(client).unwrap_or(Seq(0));
             let text = format!(
                 "The {who} sent a batch, which the negotiated revision {} has not.",
                 shown(version.as_bytes())
             );
-            self.remark_since(at, greeted, Code::BatchRemoved, text);
+            self.remark_if_read(at, greeted, Code::BatchRemoved, text);
         }
     }
 

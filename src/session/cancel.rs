@@ -86,8 +86,8 @@ impl Machine {
         }
         let answer = self.hops.get(hop).map(|hop| hop.answer);
         let row = call.as_ref().and_then(|call| {
-            let answers = call.hops.iter().filter_map(|hop| hop.answer);
-            answers.filter(|row| Some(row.seq) == answer).last()
+            let mut answers = call.hops.iter().filter_map(|hop| hop.answer).rev();
+            answers.find(|row| Some(row.seq) == answer)
         });
         let answered_at: Option<Timestamp> = row
             .and_then(|row| self.rows.by_id(row))

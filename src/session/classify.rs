@@ -26,7 +26,7 @@ pub(super) struct Parts<'a> {
 pub(super) struct Classified<'a> {
     pub(super) kind: Kind,
     pub(super) parts: Parts<'a>,
-    /// A truncated frame that could not be linked to anything.
+    /// A frame that was cut, or redacted as a whole, and could not be linked to anything.
     pub(super) unlinked: bool,
     /// `method` is there and no string.
     pub(super) method_type: bool,
@@ -97,15 +97,14 @@ pub(super) fn by_payload<'a>(
             let hidden = status < 300 && is_redacted(error, redacted);
             (error.first() != Some(&b'{') && !hidden) || (message.id.is_none() && status >= 400)
         });
+    // The whole message was taken away: it may have been anything.
+    let gone = value.first() == Some(&b'"') && is_redacted(value, redacted);
     let kind = match message.kind {
         _ if gateway => no_message(http),
         MessageKind::Request => Kind::Request,
         MessageKind::Notification => Kind::Notification,
         MessageKind::Response => Kind::Response,
-        // The whole message was taken away.
-        MessageKind::NotRpc if value.first() == Some(&b'"') && is_redacted(value, redacted) => {
-            Kind::Other
-        }
+        _ if gone => Kind::Other,
         MessageKind::MethodNotText | MessageKind::NotRpc => no_message(http),
         MessageKind::Other => Kind::Other,
     };
@@ -119,7 +118,7 @@ pub(super) fn by_payload<'a>(
             result: message.result,
             error,
         },
-        unlinked: false,
+        unlinked: gone,
         method_type: !gateway && message.kind == MessageKind::MethodNotText,
         unparsed: false,
     }

@@ -8,6 +8,7 @@ use super::{
     machine::{Answer, At, Machine},
     reading::{ErrorFacts, ResultFacts},
     refused::Verdict,
+    reuse::Shared,
 };
 
 /// How far an answer may stand before its request in logs that number the two directions
@@ -79,6 +80,10 @@ impl Machine {
         {
             if let Some(entry) = self.hops.get_mut(hop) {
                 entry.answered_on = early.at.exchange;
+                if !early.said.1 && entry.shared.is_none() {
+                    // It may as well be the answer to a request that is not there.
+                    entry.shared = Some(Box::new(Shared::one()));
+                }
             }
             self.withdraw_unmatched(&early.at, early.said);
             self.finish(&early.at, call, &early.answer, facts);

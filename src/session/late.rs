@@ -1,8 +1,6 @@
 //! Frames that came after higher numbers had been folded: collected, then sorted in by a new fold
 //! where everything is still held, else folded where they are (session-model.md 2.2).
 
-use std::collections::BTreeSet;
-
 use sha2::Digest as _;
 
 use super::{
@@ -290,24 +288,26 @@ impl Session {
         }
         self.machine.counters.conflicts = self.conflicts.len() as u64;
     }
-}
 
-/// The remark that numbers with two contents earn.
-pub(super) fn remarks_of(conflicts: &BTreeSet<u64>) -> Vec<Remark> {
-    let Some(first) = conflicts.first() else {
-        return Vec::new();
-    };
-    let text = match conflicts.len() {
-        1 => format!("The recorder wrote two different frames with the number {first}."),
-        count => format!(
-            "The recorder wrote two different frames with one number, for {count} numbers, the first is {first}."
-        ),
-    };
-    vec![Remark {
-        code: Code::SeqConflict,
-        level: Code::SeqConflict.level(),
-        text: text.into(),
-    }]
+    /// What is said of the session as a whole (session-model.md 2.1.2): one remark about numbers with
+    /// two contents.
+    pub fn remarks(&self) -> Vec<Remark> {
+        let Some(first) = self.conflicts.first() else {
+            return Vec::new();
+        };
+        let text = match self.conflicts.len() {
+            1 => format!("The recorder wrote two different frames with the number {first}."),
+            count => format!(
+                "The recorder wrote two different frames with one number, for {count} numbers, the \
+                 first is {first}."
+            ),
+        };
+        vec![Remark {
+            code: Code::SeqConflict,
+            level: Code::SeqConflict.level(),
+            text: text.into(),
+        }]
+    }
 }
 
 impl Frame {

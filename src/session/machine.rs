@@ -122,7 +122,7 @@ pub(super) struct Machine {
     /// Truncated frames of each side that could not be linked.
     pub(super) unlinked: PerSide<u64>,
     /// Number of the last of these: open calls below it are uncertain already.
-    last_unlinked: PerSide<Seq>,
+    pub(super) last_unlinked: PerSide<Seq>,
     /// Open calls by the number of their waiting request.
     pub(super) open: BTreeSet<(Seq, CallId)>,
     /// The highest unseen number.

@@ -106,6 +106,8 @@ pub use streams::{Filtered, Subscription, SubscriptionEnd, SubscriptionFilter};
 pub use tasks::{Task, TaskDialect};
 
 #[cfg(test)]
+mod conforming_tests;
+#[cfg(test)]
 mod filter_tests;
 #[cfg(test)]
 mod flood_tests;
@@ -114,7 +116,6 @@ mod property_tests;
 #[cfg(test)]
 mod recorded_tests;
 #[cfg(test)]
-mod redaction_tests;
 #[cfg(test)]
 mod sample_tests;
 #[cfg(test)]

@@ -46,7 +46,12 @@ impl Machine {
         } else {
             let text =
                 format!("The {who} answered the id {id} again; the first answer is frame {first}.");
-            self.remark_since(at, first, Code::ResponseDuplicate, text);
+            if self.hops.hides_one(at.side.other()) {
+                // A request whose id redaction took away may have used it again.
+                self.observe(at.row, Code::ResponseDuplicate, text);
+            } else {
+                self.remark_if_read(at, first, Code::ResponseDuplicate, text);
+            }
         }
     }
 

@@ -57,7 +57,9 @@ impl Machine {
         let mut at = *at;
         let who = self.identify(&mut at, http, &params, method);
         self.judge_id(&at, parts.id, key.as_ref());
-        if initializes && at.side == Side::Client {
+        // A method that redaction took away may have been a greeting.
+        let may_greet = initializes || is_redacted(method.as_bytes(), at.redacted);
+        if may_greet && at.side == Side::Client {
             self.begin_ids(&at);
         }
         let revisions = &mut self.peers.revisions;

@@ -35,6 +35,14 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// One more answer than the request's own may come.
+    pub(super) fn one() -> Self {
+        Self {
+            spare: 1,
+            accused: None,
+        }
+    }
+
     /// Takes one of the answers that may still come; false when there is none.
     pub(super) fn spend(&mut self) -> bool {
         let any = self.spare > 0;
@@ -55,6 +63,8 @@ struct Accused {
 #[derive(Debug, Default)]
 struct IdSpace {
     start: Seq,
+    /// The greeting was answered with a revision that could be read.
+    agreed: bool,
     told: PerSide<bool>,
 }
 
@@ -68,12 +78,27 @@ impl IdSpaces {
     fn begin(&mut self, client: ClientKey, start: Seq) {
         if self.all.len() < MAX_SPACES || self.all.contains_key(&client) {
             let space = self.all.entry(client).or_default();
-            space.start = space.start.max(start);
+            if start > space.start {
+                (space.start, space.agreed) = (start, false);
+            }
         }
     }
 
+    /// The greeting of this client was answered.
+    pub(super) fn agree(&mut self, client: ClientKey) {
+        if let Some(space) = self.all.get_mut(&client) {
+            space.agreed = true;
+        }
+    }
+
+    /// Number of the request that agreed on a revision; `None` while that is not known.
+    pub(super) fn agreed(&self, client: ClientKey) -> Option<Seq> {
+        let space = self.all.get(&client).filter(|space| space.agreed)?;
+        Some(space.start)
+    }
+
     /// Number of the request that began the ids of this client.
-    pub(super) fn start(&self, client: ClientKey) -> Option<Seq> {
+    fn start(&self, client: ClientKey) -> Option<Seq> {
         self.all.get(&client).map(|space| space.start)
     }
 }
@@ -228,7 +253,7 @@ impl Machine {
             at.side.word(),
             before.seq
         );
-        self.remark_since(at, before.seq, Code::IdReusedInSession, text);
+        self.remark_if_read(at, before.seq, Code::IdReusedInSession, text);
     }
 
     /// In a log that numbers the two directions independently, an answer at once after a request may

@@ -5,7 +5,10 @@ use std::{path::Path, sync::Arc};
 use bytes::Bytes;
 
 use super::{table_tests::check_sums, *};
-use crate::record::{Decoder, HostName, SessionKey};
+use crate::{
+    record::{Decoder, Direction, Envelope, HostName, Payload, Seq, SessionKey, script},
+    wire::{Raw, json},
+};
 
 pub(super) fn folded(path: &Path) -> (Model, SessionKey) {
     let mut model = Model::new(Limits::FILE);
@@ -137,6 +140,8 @@ fn nobody_is_accused_in_a_log_of_an_earlier_release() {
             .map(|row| row.id.seq.0)
             .collect();
         assert_eq!(problems, confessions(&path), "{file}");
+        assert_eq!(session.counters().warnings, 0, "{file}");
+        assert!(session.remarks().is_empty(), "{file}");
         for call in session.calls() {
             use DisplayStatus::{Error, Ok, Pending, PendingUncertain, ToolError};
             let harmless = matches!(
@@ -156,4 +161,44 @@ fn a_request_whose_answer_may_be_lost_is_not_called_reused() {
     let calls = model.session(&key).unwrap().calls();
     let words: Vec<_> = calls.map(|call| call.status()).collect();
     assert_eq!(words, [PendingUncertain, PendingUncertain, Pending]);
+}
+
+/// One line a frame of the demo: pause, who says it, and the line itself.
+fn demo() -> Vec<Envelope> {
+    let lines = include_str!("../capture/demo.script").lines();
+    let frames = lines.zip(1..).map(|(line, seq)| {
+        let (_, line) = line.split_once(' ').unwrap();
+        let (who, text) = line.split_once(' ').unwrap();
+        let mut frame = script::session("> T \"x\"").unwrap().remove(0);
+        (frame.seq, frame.ts) = (Seq(seq), Some(script::START));
+        frame.direction = match who {
+            ">" => Direction::ClientToServer,
+            "<" => Direction::ServerToClient,
+            _ => Direction::Stderr,
+        };
+        let text = Bytes::from_static(text.as_bytes());
+        frame.payload = match json::whole_value(&text) {
+            Some(_) => Payload::Raw(Raw::new(text)),
+            None => Payload::Text(text),
+        };
+        frame
+    });
+    frames.collect()
+}
+
+#[test]
+fn the_demo_has_what_it_shows_and_no_warning() {
+    let mut model = Model::new(Limits::NONE);
+    let key = SessionKey {
+        host: HostName::local(),
+        id: "s".into(),
+    };
+    for frame in demo() {
+        model.ingest(&key, &frame, None, None, &mut Vec::new());
+    }
+    let session = model.session(&key).unwrap();
+    check_sums(session);
+    let counters = session.counters();
+    assert_eq!((counters.warnings, counters.invalid), (0, 1));
+    assert!(counters.errors > 0 && counters.cancelled > 0);
 }

@@ -11,9 +11,8 @@ use super::{
     client::{Client, Implementation},
     counters::Counters,
     extra::Extra,
-    late::{self, Frame, Late},
+    late::{Frame, Late},
     machine::Machine,
-    remark::Remark,
     row::{Kind, Row, RowId},
     seqs::Seqs,
     stats::{Durations, ToolStats},
@@ -325,11 +324,6 @@ impl Session {
     /// What only some rows have; `None` for the others.
     pub fn extra(&self, id: RowId) -> Option<&Extra> {
         self.machine.extras.get(&id)
-    }
-
-    /// What is said of the session as a whole (session-model.md 2.1.2).
-    pub fn remarks(&self) -> Vec<Remark> {
-        late::remarks_of(&self.conflicts)
     }
 
     /// Answered requests that were forgotten at the bound: a further answer to one of them reads as

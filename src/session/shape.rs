@@ -39,11 +39,10 @@ impl Machine {
         }
         let error = parts.error.filter(|_| !frame.unparsed);
         match frame.kind {
-            Kind::Response => {
-                if parts.error.is_some() || parts.result.is_none() {
-                    self.judge_answer(at, parts, error);
-                }
+            Kind::Response if parts.error.is_some() || parts.result.is_none() => {
+                self.judge_answer(at, parts, error);
             }
+            Kind::Response => {}
             _ if parts.result.is_some() || parts.error.is_some() => {
                 let hidden = |value: Option<&[u8]>| {
                     value.is_none_or(|value| is_redacted(value, at.redacted))

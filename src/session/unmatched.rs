@@ -8,9 +8,13 @@ use super::{
     machine::{At, Machine},
     reading::is_redacted,
     remark::{Code, Level},
+    row::RowId,
     wording::shown,
 };
-use crate::{record::HttpFields, wire::json};
+use crate::{
+    record::{HttpFields, Seq},
+    wire::json,
+};
 
 /// What is said of a response without request, and taken back when the request comes
 /// (session-model.md 4.4, M6).
@@ -171,7 +175,7 @@ impl Machine {
 
     /// Takes remarks back; `warned` tells that they are what made the frame count as warned, for a
     /// row that was dropped meanwhile.
-    pub(super) fn withdraw_all(&mut self, row: super::row::RowId, codes: &[Code], warned: bool) {
+    pub(super) fn withdraw_all(&mut self, row: RowId, codes: &[Code], warned: bool) {
         if self.rows.by_id(row).is_some() {
             for code in codes {
                 self.withdraw(row, *code);
@@ -182,13 +186,26 @@ impl Machine {
     }
 
     /// True when a row has a warning.
-    pub(super) fn warns(&self, row: super::row::RowId) -> bool {
+    pub(super) fn warns(&self, row: RowId) -> bool {
         let extra = self.extras.get(&row);
         extra.is_some_and(super::extra::Extra::warns)
     }
 
+    /// Makes a remark that rests on an earlier frame: an observation when a number between them was
+    /// not seen (session-model.md 2.3.5), or when a frame was that nobody could read.
+    pub(super) fn remark_if_read(&mut self, at: &At, earlier: Seq, code: Code, text: String) {
+        let unread = [Side::Client, Side::Server]
+            .into_iter()
+            .any(|side| *self.last_unlinked.of(side) > earlier);
+        if unread {
+            self.observe(at.row, code, text);
+        } else {
+            self.remark_since(at, earlier, code, text);
+        }
+    }
+
     /// Makes a remark as an observation, whatever its usual level.
-    pub(super) fn observe(&mut self, row: super::row::RowId, code: Code, text: String) {
+    pub(super) fn observe(&mut self, row: RowId, code: Code, text: String) {
         self.remark_as(row, code, code.level().min(Level::Observation), text.into());
     }
 }

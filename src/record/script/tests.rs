@@ -247,7 +247,7 @@ fn abbreviations_of_the_page() {
         "`< {\"id\":1,\"error\":{…}} [st=400]`\n`#9 < T \"\" with trunc`, `#8` never seen",
         &[
             r#"1 0 s2c {"id":1,"error":{"code":-32603,"message":"error"}} st=400"#,
-            "9 0 s2c text  trunc",
+            "9 0 s2c - trunc",
         ],
     );
     let redacted = "> {\"jsonrpc\":\"[R]\",\"id\":1} [red]";

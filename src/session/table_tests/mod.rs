@@ -13,7 +13,9 @@ mod progress;
 mod redaction;
 mod retries;
 mod retries_more;
+mod reuse;
 mod revisions;
+mod shapes;
 mod subscriptions;
 mod summary;
 mod tasks;
@@ -177,7 +179,10 @@ fn continued<'a>(rows: &'a [(&str, &'a str)]) -> impl Iterator<Item = (String, &
     let mut before = String::new();
     rows.iter().map(move |(text, expected)| {
         before = match text.strip_prefix('…') {
-            Some(more) => format!("{before}, {}", more.trim_start_matches([' ', '…'])),
+            Some(more) => format!(
+                "{before}, {}",
+                more.trim_start().trim_start_matches("then ")
+            ),
             None => (*text).to_owned(),
         };
         (before.clone(), *expected)
