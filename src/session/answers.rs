@@ -131,16 +131,17 @@ impl Machine {
         let Some(id) = self.take_answer(at.row, hop, facts) else {
             return;
         };
+        let mut errored = false;
         match outcome {
             Outcome::Final(answer) => {
                 self.lookup_answered(at, hop, parts, facts);
-                self.finish(at, id, &answer, facts);
+                errored = self.settle_call(at, id, &answer, facts);
             }
             Outcome::Interim(result) => self.park(at, hop, &result, facts),
             Outcome::Task(result) => self.hand_over(at, id, &result, facts),
         }
         if settles {
-            self.judge(at, hop, verdict, facts);
+            self.judge(at, hop, (verdict, errored), facts);
         }
     }
 
@@ -192,6 +193,17 @@ impl Machine {
 
     /// Settles a call, or notes a late answer.
     pub(super) fn finish(&mut self, at: &At, id: CallId, answer: &Answer, facts: &mut Vec<Fact>) {
+        self.settle_call(at, id, answer, facts);
+    }
+
+    /// The same; true when that made the call errored.
+    pub(super) fn settle_call(
+        &mut self,
+        at: &At,
+        id: CallId,
+        answer: &Answer,
+        facts: &mut Vec<Fact>,
+    ) -> bool {
         let settled = self.change(id, facts, |call| {
             let late = call.state == CallState::Cancelled && call.awaits_late;
             if !call.is_open() && !late {
@@ -221,6 +233,7 @@ impl Machine {
         if late {
             self.mark_problem(at.row);
         }
+        errored
     }
 
     fn park(&mut self, at: &At, hop: HopId, result: &ResultFacts<'_>, facts: &mut Vec<Fact>) {

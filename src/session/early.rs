@@ -70,7 +70,7 @@ impl Machine {
         if let (Some(early), Some(hop)) = (self.early.remove(found), newest)
             && let Some(call) = self.take_answer(early.at.row, hop, facts)
         {
-            self.finish(&early.at, call, &early.answer, facts);
+            let errored = self.settle_call(&early.at, call, &early.answer, facts);
             let verdict = Verdict {
                 fails: matches!(early.answer, Answer::Error(_)),
                 code: match &early.answer {
@@ -80,7 +80,7 @@ impl Machine {
                 own_id: true,
                 supported: Vec::new(),
             };
-            self.judge(&early.at, hop, &verdict, facts);
+            self.judge(&early.at, hop, (&verdict, errored), facts);
         }
     }
 }

@@ -84,8 +84,14 @@ impl Verdict {
 }
 
 impl Machine {
-    /// Looks at the first answer of a request of the client.
-    pub(super) fn judge(&mut self, at: &At, hop: HopId, verdict: &Verdict, facts: &mut Vec<Fact>) {
+    /// Looks at the first answer of a request of the client; `errored` when it made its call so.
+    pub(super) fn judge(
+        &mut self,
+        at: &At,
+        hop: HopId,
+        (verdict, errored): (&Verdict, bool),
+        facts: &mut Vec<Fact>,
+    ) {
         let Some(hop) = self.hops.get(hop).filter(|hop| hop.side == Side::Client) else {
             return;
         };
@@ -105,9 +111,7 @@ impl Machine {
         if let (Some(UNSUPPORTED_VERSION), false) = (verdict.code, verdict.supported.is_empty()) {
             self.peers.stated.supports(verdict.supported.clone());
         }
-        // Only the frame that made the call errored is a refusal.
-        let row = self.rows.by_id(at.row);
-        if !at.cut && row.is_some_and(|row| row.flags().errored) {
+        if errored && !at.cut {
             self.note_refusal(at, &asked, verdict, facts);
         }
     }

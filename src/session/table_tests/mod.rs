@@ -9,6 +9,7 @@ mod memory;
 mod merge;
 mod progress;
 mod redaction;
+mod resolved;
 mod retries;
 mod revisions;
 mod summary;
