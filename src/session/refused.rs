@@ -12,7 +12,7 @@ use super::{
     probes::MODERN_ERRORS,
     reading::{self, ErrorFacts},
     remark::Code,
-    resolving::{Need, Needs, Refusal, is_same_client},
+    resolving::{Need, Needs, Refusal},
     revisions::Counted,
 };
 use crate::record::Seq;
@@ -249,8 +249,9 @@ impl Machine {
         drop(call);
         self.make_good(
             &need,
+            asked.client,
             |kind| kind == Resolved::Auth,
-            |refusal| refusal.row.seq < asked.seq && is_same_client(refusal.client, asked.client),
+            |refusal| refusal.row.seq < asked.seq,
             facts,
         );
     }
@@ -269,12 +270,7 @@ impl Machine {
         let client = at.client;
         if let Some(version) = version {
             let need = Need::Version(version.into());
-            self.make_good(
-                &need,
-                |_| true,
-                |refusal| is_same_client(refusal.client, client),
-                facts,
-            );
+            self.make_good(&need, client, |_| true, |_| true, facts);
         }
         let Some(asked) = self.call(call) else {
             return;
@@ -283,8 +279,9 @@ impl Machine {
         drop(asked);
         self.make_good(
             &need,
+            client,
             |kind| kind == Resolved::Elicitation,
-            |refusal| is_same_client(refusal.client, client),
+            |_| true,
             facts,
         );
     }
@@ -296,21 +293,23 @@ impl Machine {
         }
         self.make_good(
             &Need::Exchange,
+            at.client,
             |_| true,
-            |refusal| refusal.exchange != at.exchange && is_same_client(refusal.client, at.client),
+            |refusal| refusal.exchange != at.exchange,
             facts,
         );
     }
 
-    /// Resolves what `need` was waited for.
+    /// Resolves the refusals of a client that waited for `need`.
     pub(super) fn make_good(
         &mut self,
         need: &Need,
+        client: ClientKey,
         kind: impl Fn(Resolved) -> bool,
         fits: impl Fn(&Refusal) -> bool,
         facts: &mut Vec<Fact>,
     ) {
-        for (refusal, kind, is_last) in self.refusals.take(need, kind, fits) {
+        for (refusal, kind, is_last) in self.refusals.take(need, client, kind, fits) {
             let resolved = match refusal.call {
                 Some(call) => self.resolve(call, kind, refusal.counted, facts),
                 None => true,
