@@ -145,17 +145,18 @@ impl Machine {
             self.after_reuse(at, parts);
             return;
         }
+        let mut errored = false;
         match outcome {
             Outcome::Final(answer) => {
                 self.lookup_answered(at, hop, parts, facts);
                 self.user_answered(at, id, parts);
-                self.finish(at, id, &answer, facts);
+                errored = self.settle_call(at, id, &answer, facts);
             }
             Outcome::Interim(result) => self.park(at, hop, &result, facts),
             Outcome::Task(task) => self.hand_over(at, hop, &task, facts),
         }
         if settles {
-            self.judge(at, hop, verdict, facts);
+            self.judge(at, hop, (verdict, errored), facts);
         }
     }
 
@@ -205,6 +206,17 @@ impl Machine {
 
     /// Settles a call, or notes a late answer.
     pub(super) fn finish(&mut self, at: &At, id: CallId, answer: &Answer, facts: &mut Vec<Fact>) {
+        self.settle_call(at, id, answer, facts);
+    }
+
+    /// The same; true when that made the call errored.
+    pub(super) fn settle_call(
+        &mut self,
+        at: &At,
+        id: CallId,
+        answer: &Answer,
+        facts: &mut Vec<Fact>,
+    ) -> bool {
         let settled = self.change(id, facts, |call| {
             let late = call.state == CallState::Cancelled && call.awaits_late;
             if !call.is_open() && !late {
@@ -238,6 +250,7 @@ impl Machine {
         if late {
             self.mark_problem(at.row);
         }
+        errored
     }
 
     /// Tells how long after the cancellation an answer came (session-model.md 7.3.1).

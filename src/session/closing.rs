@@ -1,6 +1,8 @@
 //! HTTP exchanges that ended before their response was complete, by the recorder's own records
 //! (session-model.md 8.3).
 
+use std::borrow::Cow;
+
 use super::{
     call::{Call, CallState, WaitingOn},
     fact::Fact,
@@ -115,7 +117,8 @@ impl Machine {
         if !entry.waiting {
             self.found_again(hop, facts);
         }
-        if at.cut && is_client {
+        let settles = |call: Cow<'_, Call>| call.is_open() || call.awaits_late;
+        if at.cut && is_client && self.call(id).is_some_and(settles) {
             let noted = self.cut.len() < MAX_CUT;
             if noted {
                 self.cut.insert(at.exchange, (hop, at.row));

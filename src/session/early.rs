@@ -86,7 +86,7 @@ impl Machine {
                 }
             }
             self.withdraw_unmatched(&early.at, early.said);
-            self.finish(&early.at, call, &early.answer, facts);
+            let errored = self.settle_call(&early.at, call, &early.answer, facts);
             let verdict = Verdict {
                 fails: matches!(early.answer, Answer::Error(_)),
                 code: match &early.answer {
@@ -96,7 +96,7 @@ impl Machine {
                 own_id: true,
                 supported: Vec::new(),
             };
-            self.judge(&early.at, hop, &verdict, facts);
+            self.judge(&early.at, hop, (&verdict, errored), facts);
         }
     }
 }

@@ -116,7 +116,6 @@ mod property_tests;
 #[cfg(test)]
 mod recorded_tests;
 #[cfg(test)]
-#[cfg(test)]
 mod sample_tests;
 #[cfg(test)]
 mod table_tests;

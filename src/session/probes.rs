@@ -65,8 +65,9 @@ impl Machine {
         }
         self.make_good(
             &Need::Greeting,
+            asked.client,
             |_| true,
-            |refusal| fits(refusal.client, refusal.seq),
+            |refusal| refusal.seq < asked.seq,
             facts,
         );
     }

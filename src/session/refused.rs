@@ -12,7 +12,7 @@ use super::{
     probes::MODERN_ERRORS,
     reading::{self, ErrorFacts},
     remark::Code,
-    resolving::{Need, Needs, Refusal, is_same_client},
+    resolving::{Need, Needs, Refusal},
     revisions::Counted,
 };
 use crate::record::Seq;
@@ -84,8 +84,14 @@ impl Verdict {
 }
 
 impl Machine {
-    /// Looks at the first answer of a request of the client.
-    pub(super) fn judge(&mut self, at: &At, hop: HopId, verdict: &Verdict, facts: &mut Vec<Fact>) {
+    /// Looks at the first answer of a request of the client; `errored` when it made its call so.
+    pub(super) fn judge(
+        &mut self,
+        at: &At,
+        hop: HopId,
+        (verdict, errored): (&Verdict, bool),
+        facts: &mut Vec<Fact>,
+    ) {
         let Some(hop) = self.hops.get(hop).filter(|hop| hop.side == Side::Client) else {
             return;
         };
@@ -105,9 +111,7 @@ impl Machine {
         if let (Some(UNSUPPORTED_VERSION), false) = (verdict.code, verdict.supported.is_empty()) {
             self.peers.stated.supports(verdict.supported.clone());
         }
-        // Only the frame that made the call errored is a refusal.
-        let row = self.rows.by_id(at.row);
-        if !at.cut && row.is_some_and(|row| row.flags().errored) {
+        if errored && !at.cut {
             self.note_refusal(at, &asked, verdict, facts);
         }
     }
@@ -245,8 +249,9 @@ impl Machine {
         drop(call);
         self.make_good(
             &need,
+            asked.client,
             |kind| kind == Resolved::Auth,
-            |refusal| refusal.row.seq < asked.seq && is_same_client(refusal.client, asked.client),
+            |refusal| refusal.row.seq < asked.seq,
             facts,
         );
     }
@@ -265,12 +270,7 @@ impl Machine {
         let client = at.client;
         if let Some(version) = version {
             let need = Need::Version(version.into());
-            self.make_good(
-                &need,
-                |_| true,
-                |refusal| is_same_client(refusal.client, client),
-                facts,
-            );
+            self.make_good(&need, client, |_| true, |_| true, facts);
         }
         let Some(asked) = self.call(call) else {
             return;
@@ -279,8 +279,9 @@ impl Machine {
         drop(asked);
         self.make_good(
             &need,
+            client,
             |kind| kind == Resolved::Elicitation,
-            |refusal| is_same_client(refusal.client, client),
+            |_| true,
             facts,
         );
     }
@@ -292,21 +293,23 @@ impl Machine {
         }
         self.make_good(
             &Need::Exchange,
+            at.client,
             |_| true,
-            |refusal| refusal.exchange != at.exchange && is_same_client(refusal.client, at.client),
+            |refusal| refusal.exchange != at.exchange,
             facts,
         );
     }
 
-    /// Resolves what `need` was waited for.
+    /// Resolves the refusals of a client that waited for `need`.
     pub(super) fn make_good(
         &mut self,
         need: &Need,
+        client: ClientKey,
         kind: impl Fn(Resolved) -> bool,
         fits: impl Fn(&Refusal) -> bool,
         facts: &mut Vec<Fact>,
     ) {
-        for (refusal, kind, is_last) in self.refusals.take(need, kind, fits) {
+        for (refusal, kind, is_last) in self.refusals.take(need, client, kind, fits) {
             let resolved = match refusal.call {
                 Some(call) => self.resolve(call, kind, refusal.counted, facts),
                 None => true,

@@ -60,12 +60,61 @@ struct Standing {
     greeted: bool,
 }
 
+/// Where a refusal is listed: what it needs, and of whom. `None` is anybody, so that a client of which
+/// a part is missing finds what it agrees with, and no refusal of others is looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Place {
+    need: Need,
+    host: Option<u32>,
+    who: Option<u32>,
+}
+
+impl Place {
+    /// The four lists that a refusal stands in.
+    fn of_refusal(need: &Need, client: ClientKey) -> [Self; 4] {
+        let place = |host, who| Self {
+            need: need.clone(),
+            host,
+            who,
+        };
+        let (host, who) = (Some(client.host), Some(client.who));
+        [
+            place(host, who),
+            place(host, None),
+            place(None, who),
+            place(None, None),
+        ]
+    }
+
+    /// The lists with everything that agrees with a client.
+    fn of_client(need: &Need, client: ClientKey) -> SmallVec<[Self; 4]> {
+        let parts = |part: u32| match part {
+            0 => [None, None],
+            known => [Some(known), Some(0)],
+        };
+        let mut all = SmallVec::new();
+        for host in parts(client.host) {
+            for who in parts(client.who) {
+                let place = Self {
+                    need: need.clone(),
+                    host,
+                    who,
+                };
+                if !all.contains(&place) {
+                    all.push(place);
+                }
+            }
+        }
+        all
+    }
+}
+
 /// All refusals that were not resolved.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     next: u64,
     open: BTreeMap<u64, Refusal>,
-    by_need: Map<Need, VecDeque<u64>>,
+    lists: Map<Place, VecDeque<u64>>,
     standings: Map<(u32, u32), Standing>,
     /// The client whose success was noted last: most answers are of one client.
     newest: Option<(u32, u32)>,
@@ -73,7 +122,7 @@ pub(super) struct Refusals {
 }
 
 /// The same client, whatever its HTTP session: a missing part agrees with any
-/// (session-model.md 4.1).
+/// (session-model.md 4.1, 8.4).
 pub(super) fn is_same_client(one: ClientKey, other: ClientKey) -> bool {
     let nameless = |key: ClientKey| ClientKey { peer: 0, ..key };
     nameless(one).agrees(nameless(other))
@@ -101,25 +150,27 @@ impl Refusals {
         let id = self.next;
         self.next += 1;
         for (need, _) in &refusal.needs {
-            self.by_need.entry(need.clone()).or_default().push_back(id);
+            for place in Place::of_refusal(need, refusal.client) {
+                self.lists.entry(place).or_default().push_back(id);
+            }
         }
         self.open.insert(id, refusal);
         surplus.map(|(_, old)| old)
     }
 
-    /// Takes out what `need` resolves as `kind`, where it fits. Beside each: true when no other
-    /// refusal is left that its frame brought.
+    /// Takes out what a client makes good with `need`, as `kind` and where it fits. Beside each:
+    /// true when no other refusal is left that its frame brought.
     pub(super) fn take(
         &mut self,
         need: &Need,
+        client: ClientKey,
         kind: impl Fn(Resolved) -> bool,
         fits: impl Fn(&Refusal) -> bool,
     ) -> Vec<(Refusal, Resolved, bool)> {
-        let Some(list) = self.by_need.get(need) else {
-            return Vec::new();
-        };
-        let found: Vec<(u64, Resolved)> = list
-            .iter()
+        let places = Place::of_client(need, client);
+        let lists = places.iter().filter_map(|place| self.lists.get(place));
+        let mut found: Vec<(u64, Resolved)> = lists
+            .flatten()
             .filter_map(|id| {
                 let refusal = self.open.get(id).filter(|refusal| fits(refusal))?;
                 let mut needs = refusal.needs.iter();
@@ -128,6 +179,7 @@ impl Refusals {
                 Some((*id, *as_what))
             })
             .collect();
+        found.sort_unstable_by_key(|(id, _)| *id);
         let mut taken = Vec::with_capacity(found.len());
         for (id, as_what) in found {
             if let Some(refusal) = self.open.remove(&id) {
@@ -151,14 +203,16 @@ impl Refusals {
 
     fn unlist(&mut self, id: u64, refusal: &Refusal) {
         for (need, _) in &refusal.needs {
-            let Some(list) = self.by_need.get_mut(need) else {
-                continue;
-            };
-            if let Ok(at) = list.binary_search(&id) {
-                list.remove(at);
-            }
-            if list.is_empty() {
-                self.by_need.remove(need);
+            for place in Place::of_refusal(need, refusal.client) {
+                let Some(list) = self.lists.get_mut(&place) else {
+                    continue;
+                };
+                if let Ok(at) = list.binary_search(&id) {
+                    list.remove(at);
+                }
+                if list.is_empty() {
+                    self.lists.remove(&place);
+                }
             }
         }
     }
@@ -240,11 +294,34 @@ mod tests {
         }
         assert_eq!(refusals.open.len(), MAX_REFUSALS);
         assert_eq!(refusals.forgotten(), count - MAX_REFUSALS as u64);
-        let none = refusals.take(&Need::Exchange, |_| true, |_| true);
+        let anybody = ClientKey::default();
+        let none = refusals.take(&Need::Exchange, anybody, |_| true, |_| true);
         assert!(none.is_empty());
-        let found = refusals.take(&Need::Greeting, |kind| kind == Resolved::Era, |_| true);
+        let is_era = |kind| kind == Resolved::Era;
+        let found = refusals.take(&Need::Greeting, anybody, is_era, |_| true);
         assert_eq!(found.len(), MAX_REFUSALS);
-        assert!(refusals.is_empty() && refusals.by_need.is_empty());
+        assert!(refusals.is_empty() && refusals.lists.is_empty());
+    }
+
+    #[test]
+    fn clients_find_what_they_agree_with_and_nothing_else() {
+        let keys = || (0..3).flat_map(|host| (0..3).map(move |who| (host, who)));
+        let key = |(host, who)| ClientKey { peer: 0, host, who };
+        for asking in keys().map(key) {
+            let mut refusals = Refusals::default();
+            for (seq, refused) in (1..).zip(keys().map(key)) {
+                let client = refused;
+                refusals.add(Refusal {
+                    client,
+                    ..refusal(seq, "t")
+                });
+            }
+            let found = refusals.take(&Need::Greeting, asking, |_| true, |_| true);
+            let found: Vec<_> = found.iter().map(|(one, _, _)| one.client).collect();
+            let agree = |one: &ClientKey| is_same_client(*one, asking);
+            let expected: Vec<_> = keys().map(key).filter(agree).collect();
+            assert_eq!(found, expected);
+        }
     }
 
     #[test]
@@ -256,7 +333,7 @@ mod tests {
         refusals.add(refusal(2, "d"));
         let mut last = |name: &str| {
             let need = Need::Operation("tools/call".into(), Some(name.into()));
-            let found = refusals.take(&need, |_| true, |_| true);
+            let found = refusals.take(&need, ClientKey::default(), |_| true, |_| true);
             found.iter().map(|(_, _, last)| *last).collect::<Vec<_>>()
         };
         assert_eq!(last("b"), [false]);

@@ -11,6 +11,7 @@ mod memory;
 mod merge;
 mod progress;
 mod redaction;
+mod resolved;
 mod retries;
 mod retries_more;
 mod reuse;
