@@ -88,7 +88,9 @@ impl Machine {
             let held = other.token.as_ref().map(|token| token.phase) == Some(Phase::Held);
             let unsure = || self.call(other.call).is_some_and(|call| call.uncertain);
             let held = held && other.seq > self.unseen.redacted;
-            (other.waiting && other.seq > hidden || held) && !unsure()
+            // An answer to a request without an id cannot be known as one.
+            let waits = other.waiting && other.key.is_some() && other.seq > hidden;
+            (waits || held) && !unsure()
         };
         let earlier = self.hops.rivals(hop).find(|other| is_active(other));
         let Some(earlier) = earlier.map(|other| other.seq).filter(|_| !blurred) else {
