@@ -73,9 +73,6 @@ impl Machine {
         if counted {
             self.mark_errored(at.row);
         }
-        if key.is_none() && at.redacted {
-            self.hidden_answer(at);
-        }
         if let Some(key) = key {
             self.note_early(At { counted, ..*at }, key, parts);
         }
