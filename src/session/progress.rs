@@ -58,23 +58,16 @@ fn number(value: &[u8]) -> Option<Box<str>> {
 /// Frames that hide from which request on a token is good.
 #[derive(Debug, Default)]
 pub(super) struct Unseen {
-    /// The last request of a side whose token was redacted.
-    tokens: PerSide<Seq>,
-    /// The last response to a side whose id was redacted.
-    answers: PerSide<Seq>,
-    /// The last frame that was redacted: it may have told the end of any task.
+    /// A request of a side had a token that was redacted.
+    tokens: PerSide<bool>,
+    /// The last frame that was redacted: it may have ended any request or task.
     pub(super) redacted: Seq,
 }
 
 impl Machine {
     /// Notes a request whose token redaction took away.
     pub(super) fn hidden_token(&mut self, at: &At) {
-        *self.unseen.tokens.of(at.side) = at.row.seq;
-    }
-
-    /// Notes a response whose request cannot be known: any of the other side may be answered.
-    pub(super) fn hidden_answer(&mut self, at: &At) {
-        *self.unseen.answers.of(at.side.other()) = at.row.seq;
+        *self.unseen.tokens.of(at.side) = true;
     }
 
     /// Two requests that wait share a token (session-model.md 9.4).
@@ -83,12 +76,12 @@ impl Machine {
             return;
         };
         let blurred = token.blurred;
-        let hidden = *self.unseen.answers.get(at.side);
         let is_active = |other: &HopEntry| {
             let held = other.token.as_ref().map(|token| token.phase) == Some(Phase::Held);
             let unsure = || self.call(other.call).is_some_and(|call| call.uncertain);
-            let held = held && other.seq > self.unseen.redacted;
-            (other.waiting && other.seq > hidden || held) && !unsure()
+            // An answer to a request without an id cannot be known as one.
+            let waits = other.waiting && other.key.is_some();
+            (waits || held) && other.seq > self.unseen.redacted && !unsure()
         };
         let earlier = self.hops.rivals(hop).find(|other| is_active(other));
         let Some(earlier) = earlier.map(|other| other.seq).filter(|_| !blurred) else {
@@ -175,7 +168,7 @@ impl Machine {
         let Some(token) = self.hops.token_mut(id) else {
             return;
         };
-        let unsure = contested || token.blurred || hidden > asked;
+        let unsure = contested || token.blurred || hidden;
         let value = Value {
             number,
             text,

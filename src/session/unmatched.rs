@@ -41,9 +41,6 @@ impl Machine {
         if counted {
             self.mark_errored(at.row);
         }
-        if key.is_none() && at.redacted {
-            self.hidden_answer(at);
-        }
         let before = (self.counters.warnings, *self.unlinked.of(at.side.other()));
         match &key {
             // A body of a refusal: whatever its id, it belongs to the exchange (8.1).
