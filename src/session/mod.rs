@@ -61,7 +61,9 @@ mod stored;
 
 pub use call::{Call, CallId, CallState, DisplayStatus, Hop, Resolved, WaitingOn};
 pub use counters::Counters;
-pub use elicitation::{Channel, Elicitation, Field, Interrupted, Mode};
+pub use elicitation::{
+    Elicitation, ElicitationChannel, ElicitationField, ElicitationMode, Interrupted,
+};
 pub use extra::{Extra, StateIssue};
 pub use fact::Fact;
 pub use filter::{Filter, FilterError, FilterScope};

@@ -70,7 +70,7 @@ fn states_elsewhere_replayed_and_unknown() {
         (format!("{done}, > Q3 retry{{k;st=S}}"), "completed, pending ! mrtr-state-replayed@5"),
         // Issued by another process, as far as is known.
         ("> Q1 call b {st=S}".to_owned(), "pending !"),
-        (r#"> Q1 call b {inputResponses:{k:{}},st=S}"#.to_owned(), "pending !"),
+        ("> Q1 call b {inputResponses:{k:{}},st=S}".to_owned(), "pending !"),
         ("> Q1 call b {inputResponses:{k:{}}}".to_owned(), "pending ! mrtr-unlinked@1"),
         ("> Q1 call b [v=2025-11-25], < R1 {}, > Q2 call b {inputResponses:{k:{}}} [v=2025-11-25]".to_owned(), "completed, pending !"),
         // Neither is a retry.
