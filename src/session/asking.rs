@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{
     call::{Call, CallId},
     classify::Parts,
-    elicitation::{Channel, Elicitation, Interrupted},
+    elicitation::{Elicitation, ElicitationChannel, Interrupted},
     hops::Side,
     key::JsonId,
     machine::{At, Machine},
@@ -29,7 +29,8 @@ impl Machine {
             questions
                 .map(|(key, params)| {
                     let question = Question::read(*params, at.redacted);
-                    let mut row = row_of(at, Channel::Mrtr, key.as_ref().into(), question);
+                    let mut row =
+                        row_of(at, ElicitationChannel::Mrtr, key.as_ref().into(), question);
                     row.operation.clone_from(&operation);
                     row.round = hop.saturating_add(1);
                     row
@@ -44,7 +45,7 @@ impl Machine {
         let key = parts.id.map(String::from_utf8_lossy).unwrap_or_default();
         let key = JsonId::new(&key);
         let question = Question::read(parts.params, at.redacted);
-        let mut row = row_of(at, Channel::Request, (*key).into(), question);
+        let mut row = row_of(at, ElicitationChannel::Request, (*key).into(), question);
         row.request = Some(id);
         let operation = self
             .operation_of_exchange(at)
@@ -127,7 +128,7 @@ impl Machine {
         let task = self.atoms.share(task);
         for (key, params) in &asked.questions {
             let question = Question::read(*params, at.redacted);
-            let mut row = row_of(at, Channel::Task, key.as_ref().into(), question);
+            let mut row = row_of(at, ElicitationChannel::Task, key.as_ref().into(), question);
             row.operation.clone_from(&operation);
             row.round = round;
             row.task = Some(Arc::clone(&task));
@@ -162,7 +163,7 @@ fn interrupted(call: &Call) -> Interrupted {
     }
 }
 
-fn row_of(at: &At, channel: Channel, key: Box<str>, question: Question) -> Elicitation {
+fn row_of(at: &At, channel: ElicitationChannel, key: Box<str>, question: Question) -> Elicitation {
     Elicitation {
         operation: None,
         channel,

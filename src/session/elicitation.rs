@@ -8,7 +8,7 @@ use crate::{base::Timestamp, record::Seq};
 
 /// How a question travelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Channel {
+pub enum ElicitationChannel {
     /// In an interim result.
     Mrtr,
     /// In a task that waits for input.
@@ -17,7 +17,7 @@ pub enum Channel {
     Request,
 }
 
-impl Channel {
+impl ElicitationChannel {
     /// The word of session-model.md 12.
     pub fn name(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl Channel {
 
 /// What the user is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum ElicitationMode {
     /// A form, also when nothing else could be read.
     #[default]
     Form,
@@ -38,7 +38,7 @@ pub enum Mode {
     Url,
 }
 
-impl Mode {
+impl ElicitationMode {
     /// The word of export.md 4.8.
     pub fn name(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Mode {
 
 /// A field of a form (untrusted).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct ElicitationField {
     /// Its name.
     pub name: Box<str>,
     /// Its declared type; empty when there is none that can be read.
@@ -78,17 +78,17 @@ pub struct Elicitation {
     /// The operation that it belongs to, where that is known.
     pub operation: Option<Interrupted>,
     /// How it travelled.
-    pub channel: Channel,
+    pub channel: ElicitationChannel,
     /// Which request of the operation was answered by it, from 1.
     pub round: u32,
     /// Its key in `inputRequests`; for a request its id, exact JSON text (untrusted).
     pub key: Box<str>,
     /// Form or address.
-    pub mode: Mode,
+    pub mode: ElicitationMode,
     /// What the user is told (untrusted); at most 1 KiB and a mark.
     pub message: Option<Box<str>>,
     /// Fields of the form by name, at most 256.
-    pub fields: Box<[Field]>,
+    pub fields: Box<[ElicitationField]>,
     /// The address (untrusted); at most 2 KiB and a mark.
     pub url: Option<Box<str>>,
     /// Its host; `None` when the address does not parse.
@@ -103,10 +103,10 @@ pub struct Elicitation {
     pub answer_error: Option<i64>,
     /// No answer was seen.
     pub pending: bool,
-    /// The task that asked.
-    pub(super) task: Option<Arc<str>>,
-    /// The request of the server that asked.
-    pub(super) request: Option<CallId>,
+    /// The task that asked (untrusted).
+    pub task: Option<Arc<str>>,
+    /// The server's request that asked, as a call of its own.
+    pub request: Option<CallId>,
 }
 
 impl Elicitation {
@@ -119,7 +119,8 @@ impl Elicitation {
     pub(super) fn weight(&self) -> usize {
         let text = |text: &Option<Box<str>>| text.as_ref().map_or(0, |text| text.len());
         let fields = self.fields.iter();
-        let fields = fields.map(|field| size_of::<Field>() + field.name.len() + field.kind.len());
+        let fields =
+            fields.map(|field| size_of::<ElicitationField>() + field.name.len() + field.kind.len());
         size_of::<Self>()
             + self.key.len()
             + text(&self.message)

@@ -10,7 +10,7 @@ const MAX_ISSUED: usize = 4_096;
 
 /// What is known of one state.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct State {
     /// A retry that was linked brought it back, and it was not issued again since.
     pub(super) used: bool,
     /// Hash of the operation it was issued for.
@@ -21,7 +21,7 @@ pub(super) struct Known {
     place: u64,
 }
 
-impl Known {
+impl State {
     /// True when it was issued for one operation only, and for another than this one.
     pub(super) fn is_foreign_to(&self, operation: u64) -> bool {
         !self.shared && self.operation != operation
@@ -31,7 +31,7 @@ impl Known {
 /// The states, the least recently used of them forgotten at the bound.
 #[derive(Debug, Default)]
 pub(super) struct Issued {
-    known: Map<[u8; 16], Known>,
+    known: Map<[u8; 16], State>,
     /// States in order of use; an entry counts when its place is the newest.
     order: VecDeque<([u8; 16], u64)>,
     places: u64,
@@ -40,7 +40,7 @@ pub(super) struct Issued {
 impl Issued {
     /// Notes that a state was issued for an operation.
     pub(super) fn issue(&mut self, state: [u8; 16], operation: u64) {
-        let fresh = Known {
+        let fresh = State {
             used: false,
             operation,
             shared: false,
@@ -53,7 +53,7 @@ impl Issued {
         while self.known.len() > MAX_ISSUED
             && let Some((oldest, place)) = self.order.pop_front()
         {
-            let is_newest = |known: &Known| known.place == place;
+            let is_newest = |known: &State| known.place == place;
             if self.known.get(&oldest).is_some_and(is_newest) {
                 self.known.remove(&oldest);
             }
@@ -69,7 +69,7 @@ impl Issued {
     }
 
     /// What is known of a state.
-    pub(super) fn get(&self, state: &[u8; 16]) -> Option<Known> {
+    pub(super) fn get(&self, state: &[u8; 16]) -> Option<State> {
         self.known.get(state).copied()
     }
 

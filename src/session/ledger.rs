@@ -10,7 +10,7 @@ use std::{
 use super::{
     atoms::{bounded, clip},
     call::CallId,
-    elicitation::{Channel, Elicitation},
+    elicitation::{Elicitation, ElicitationChannel},
     hash::Map,
     machine::At,
     reading::{self, each},
@@ -142,7 +142,7 @@ impl Ledger {
     /// `tasks/update` answers questions of a task.
     pub(super) fn answer_task(&mut self, task: &Arc<str>, at: &At, responses: &[u8]) {
         for (key, answer) in answers(responses) {
-            let known = self.tasks.get(&(Arc::clone(task), key.into())).copied();
+            let known = self.tasks.get(&(Arc::clone(task), key)).copied();
             if let Some(place) = known {
                 self.answer(place, at, Some(answer));
             }
@@ -191,7 +191,7 @@ impl Ledger {
         }
         if let Some(task) = row.task {
             self.tasks.remove(&(task, row.key));
-        } else if row.channel == Channel::Mrtr
+        } else if row.channel == ElicitationChannel::Mrtr
             && let Some(call) = row.operation.map(|operation| operation.call)
             && let Some(open) = self.rounds.get_mut(&call)
             && (open.from..open.to).contains(&place)

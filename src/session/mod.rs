@@ -89,7 +89,9 @@ pub use call::{Call, CallId, CallState, DisplayStatus, Hop, Resolved, WaitingOn}
 pub use call_task::EndObservedBy;
 pub use client::{Client, ClientScope, Implementation};
 pub use counters::Counters;
-pub use elicitation::{Channel, Elicitation, Field, Interrupted, Mode};
+pub use elicitation::{
+    Elicitation, ElicitationChannel, ElicitationField, ElicitationMode, Interrupted,
+};
 pub use extra::{Extra, StateIssue};
 pub use fact::Fact;
 pub use filter::{Filter, FilterError, FilterScope};

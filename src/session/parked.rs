@@ -274,11 +274,9 @@ fn narrowed(
     if all.len() > 1 {
         all.retain(|(_, shape)| shape.client == retry.client);
     }
-    match all.as_slice() {
-        [(call, _)] => Some(*call),
-        _ => {
-            *ambiguous |= several;
-            None
-        }
+    if let [(call, _)] = all.as_slice() {
+        return Some(*call);
     }
+    *ambiguous |= several;
+    None
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{
     atoms::{bounded, clip},
-    elicitation::{Field, Mode},
+    elicitation::{ElicitationField, ElicitationMode},
     host,
     reading::{self, each},
 };
@@ -89,9 +89,9 @@ impl<'a> Asked<'a> {
 /// One question as it is kept.
 #[derive(Debug, Default)]
 pub(super) struct Question {
-    pub(super) mode: Mode,
+    pub(super) mode: ElicitationMode,
     pub(super) message: Option<Box<str>>,
-    pub(super) fields: Box<[Field]>,
+    pub(super) fields: Box<[ElicitationField]>,
     pub(super) url: Option<Box<str>>,
     pub(super) host: Option<Box<str>>,
 }
@@ -111,7 +111,11 @@ impl Question {
         let url = text("url");
         let schema = json::member(params, "requestedSchema").filter(|_| !is_url);
         Self {
-            mode: if is_url { Mode::Url } else { Mode::Form },
+            mode: if is_url {
+                ElicitationMode::Url
+            } else {
+                ElicitationMode::Form
+            },
             message: text("message").map(|text| limited(&text, MAX_MESSAGE)),
             fields: schema
                 .map(|schema| fields(schema, redacted))
@@ -123,7 +127,7 @@ impl Question {
 }
 
 /// Names and types of the properties of a schema, by name.
-fn fields(schema: &[u8], redacted: bool) -> Box<[Field]> {
+fn fields(schema: &[u8], redacted: bool) -> Box<[ElicitationField]> {
     let Some(properties) = json::member(schema, "properties") else {
         return Box::default();
     };
@@ -144,7 +148,7 @@ fn fields(schema: &[u8], redacted: bool) -> Box<[Field]> {
         let kind = json::member(value, "type")
             .filter(|kind| !reading::is_redacted(kind, redacted))
             .and_then(json::string);
-        Field {
+        ElicitationField {
             name: bounded(String::from_utf8_lossy(&name)).into(),
             kind: clip(kind.as_deref().unwrap_or_default(), MAX_TYPE).into(),
         }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::{
+    atoms::clip,
     call::{CallId, CallState, WaitingOn},
     extra::StateIssue,
     fact::Fact,
@@ -192,7 +193,7 @@ impl Machine {
                 let id = hop.json_id.as_bytes();
                 !reading::is_redacted(id, true) && Key::read(id).as_ref() == Some(key)
             })?;
-            Some((same.request.seq, quoted(&same.json_id)))
+            Some((same.request.seq, quoted(clip(&same.json_id, 64))))
         });
         if let Some((seq, id)) = former {
             let text = format!("the client's retry has the id {id} of frame {}", seq.0);

@@ -63,7 +63,7 @@ const PAGE: [(&str, &[&str]); 11] = [
         &["mrtr profile@1 form age:number,name:string accept 9000ms of=1"],
     ),
     (
-        r#"> Q1 call b, < R1 IR{auth: url https://mcp.example.com/x}, > Q2 retry{auth: accept}"#,
+        "> Q1 call b, < R1 IR{auth: url https://mcp.example.com/x}, > Q2 retry{auth: accept}",
         &["mrtr auth@1 url host=mcp.example.com accept 0ms of=1"],
     ),
     (
@@ -87,7 +87,7 @@ const PAGE: [(&str, &[&str]); 11] = [
         ],
     ),
     (
-        "> Q1 call b [v=2026-07-28 peer=p x=1], < R1 IR{k;st=A} [x=1], < R1 IR{k;st=A} [x=1] (resent)",
+        "> Q1 call b, < R1 IR{k;st=A}, @5 < R1 IR{k;st=A} (resent)",
         &["mrtr k@1 form pending of=1"],
     ),
     (

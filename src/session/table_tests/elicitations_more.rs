@@ -116,7 +116,7 @@ fn only_a_linked_retry_answers_and_only_the_newest_round() {
 
 #[test]
 fn no_answer_is_kept_but_its_action() {
-    let text = r#"> Q1 call b, < R1 IR{k;st=S}, > Q2 call b {st=S,inputResponses:{k:{action:accept,content:{password:hunter2}}}}"#;
+    let text = "> Q1 call b, < R1 IR{k;st=S}, > Q2 call b {st=S,inputResponses:{k:{action:accept,content:{password:hunter2}}}}";
     fold(text, Limits::NONE, |session| {
         let kept = format!("{:?} {:?}", session.machine.ledger, session.machine.issued);
         assert!(kept.contains("accept"));

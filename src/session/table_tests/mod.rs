@@ -5,6 +5,7 @@ mod cancel;
 mod elicitations;
 mod elicitations_more;
 mod http;
+mod interactions;
 mod kinds;
 mod matching;
 mod memory;

@@ -73,7 +73,7 @@ const PAGE: [(&str, &str); 19] = [
         "input, input, pending ! mrtr-unlinked@5",
     ),
     (
-        r#"> Q1 call b{arguments:{x:1}}, < R1 IR{login}, > Q2 call b{arguments:{x:2}}, < R2 IR{login}, > Q3 retry{login}, < R3 {}"#,
+        "> Q1 call b{arguments:{x:1}}, < R1 IR{login}, > Q2 call b{arguments:{x:2}}, < R2 IR{login}, > Q3 retry{login}, < R3 {}",
         "input hops=1, completed hops=2 !",
     ),
     (
