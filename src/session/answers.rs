@@ -81,6 +81,7 @@ impl Machine {
     ) -> Option<CallId> {
         let entry = self.hops.get(hop)?;
         let (call, index) = (entry.call, entry.at);
+        self.attempt_answered(hop);
         self.hops.answer(hop);
         self.tie(row, call);
         self.change(call, facts, |call| {
@@ -109,6 +110,7 @@ impl Machine {
         };
         if let Some(read) = &read {
             self.learn(hop, read);
+            self.result_learned(at, hop, read);
         }
         let outcome = self.outcome(hop, parts, read);
         let Some(id) = self.take_answer(at.row, hop, facts) else {
@@ -116,6 +118,7 @@ impl Machine {
         };
         match outcome {
             Outcome::Final(answer) => {
+                self.failure_learned(at, hop, &answer);
                 let greets = matches!(answer, Answer::Ok { .. })
                     && self
                         .call(id)
@@ -200,6 +203,7 @@ impl Machine {
             (take_outcome(call, answer), call.late_result)
         });
         let (errored, late) = settled.unwrap_or_default();
+        self.measured_result(at, id, answer);
         if errored && !at.counted {
             self.mark_errored(at.row);
         } else if settled.is_some() && !errored && at.counted {

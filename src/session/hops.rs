@@ -5,7 +5,8 @@ use std::{collections::VecDeque, sync::Arc};
 
 use smallvec::SmallVec;
 
-use super::{call::CallId, hash::Map, hop_index::HopIndex, key::Key};
+pub(super) use super::client_key::ClientKey;
+use super::{asked::Asked, call::CallId, hash::Map, hop_index::HopIndex, key::Key};
 use crate::record::Seq;
 
 /// Hops that no longer wait and are remembered (session-model.md 22.3).
@@ -51,25 +52,6 @@ impl<T> PerSide<T> {
     }
 }
 
-/// One logical client (session-model.md 4.1), by numbers of names; 0 is missing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct ClientKey {
-    pub(super) peer: u32,
-    pub(super) host: u32,
-    pub(super) who: u32,
-}
-
-impl ClientKey {
-    /// A missing part agrees with any; two peers only when equal.
-    pub(super) fn agrees(self, other: Self) -> bool {
-        let part = |one: u32, other: u32| one == 0 || other == 0 || one == other;
-        if self.peer != 0 && other.peer != 0 {
-            return self.peer == other.peer;
-        }
-        part(self.host, other.host) && part(self.who, other.who)
-    }
-}
-
 /// Place of a hop in the table.
 pub(super) type HopId = u32;
 
@@ -105,6 +87,10 @@ pub(super) struct HopEntry {
     /// The request asked for a task, or its parameters are unknown.
     pub(super) wants_task: bool,
     pub(super) task_id: Option<Arc<str>>,
+    /// What the request asked for, where its result may be a listing or cached.
+    pub(super) asked: Option<Box<Asked>>,
+    /// Tool and arguments as one number; 0 when there is none (session-model.md 18).
+    pub(super) signature: u64,
 }
 
 /// What an answer is known by.
@@ -140,6 +126,11 @@ pub(super) struct Hops {
 impl Hops {
     pub(super) fn get(&self, id: HopId) -> Option<&HopEntry> {
         self.slots.get(usize::try_from(id).ok()?)?.as_ref()
+    }
+
+    /// What a request asked for; its first answer takes it.
+    pub(super) fn take_asked(&mut self, id: HopId) -> Option<Box<Asked>> {
+        self.get_mut(id)?.asked.take()
     }
 
     fn get_mut(&mut self, id: HopId) -> Option<&mut HopEntry> {
@@ -383,6 +374,8 @@ mod tests {
             effective: None,
             wants_task: false,
             task_id: None,
+            asked: None,
+            signature: 0,
         };
         let mut hops = Hops::default();
         hops.add(entry());

@@ -17,14 +17,18 @@ use super::{
     early::Early,
     extra::Extra,
     fact::Fact,
+    freshness::Caches,
     hash::{Map, Set},
     head::Head,
     hops::{ClientKey, HopId, Hops, PerSide, Side},
+    listings::Listings,
     parked::Parked,
     peers::Peers,
     reading::ErrorFacts,
+    repeats::Repeats,
     row::RowId,
     row_store::Rows,
+    slowest::Slowest,
     stats::{Durations, ToolStats},
 };
 use crate::{base::Timestamp, record::Seq};
@@ -83,6 +87,11 @@ pub(super) struct Machine {
     pub(super) no_tool: ToolStats,
     pub(super) times: Durations,
     pub(super) activity: Activity,
+    /// What the server lists, and what clients hold copies of.
+    pub(super) listings: Listings,
+    pub(super) caches: Caches,
+    pub(super) repeats: Repeats,
+    pub(super) slowest: Slowest,
     /// Requests `server/discover` that a greeting of the old kind may explain.
     pub(super) probes: Vec<(CallId, ClientKey)>,
     /// A refused probe that is the only request so far, and the frame that refused it.

@@ -41,6 +41,7 @@ impl Machine {
                 at.client = client;
             }
         }
+        self.list_news(&at, parts);
         let (Some(method), Some(params)) = (parts.method.as_deref(), parts.params) else {
             return;
         };

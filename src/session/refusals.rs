@@ -16,6 +16,7 @@ impl Machine {
             return;
         }
         self.mark_errored(at.row);
+        self.attempt_refused(at, http);
         for hop in self.hops.of_exchange(at.exchange).to_vec() {
             self.refuse(at, hop, facts);
         }

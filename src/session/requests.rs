@@ -198,12 +198,15 @@ impl Machine {
             effective: effective.and_then(peers::is_modern),
             wants_task: params.wants_task || at.truncated,
             task_id: params.task_id.as_deref().map(Arc::from),
+            asked: self.ask(at, parts, params, declared),
+            signature: self.signature(at, parts, params, index),
         };
         let hop = self.hops.add(entry);
         if let Some(call) = self.calls.get_mut(call, &self.atoms) {
             call.waiting_hops.push(hop);
         }
         self.tie(at.row, call);
+        self.attempted(at, call, hop, facts);
     }
 
     /// An id that is taken while its request waits (session-model.md 4.6).

@@ -3,6 +3,7 @@
 //! It knows JSON's grammar, JSON-RPC's members and MCP's revisions; nothing of logs or sessions.
 //! Start with `json`, the one pass over bytes that everything else uses.
 
+mod compact;
 mod framing;
 mod id;
 pub mod json;
