@@ -77,7 +77,7 @@ impl Machine {
         let owes_hints = modern && !params.may_be_retry();
         let key = declared
             .filter(|_| owes_hints && !at.truncated)
-            .and_then(|version| cache_key(at, what, params, version));
+            .and_then(|version| cache_key(at, what, (parts, params), version));
         let asked = Asked {
             what,
             page,
@@ -107,8 +107,14 @@ impl Machine {
 
 /// Client, over HTTP without a key of its own also its connection; method; parameters; revision
 /// (session-model.md 19.3).
-fn cache_key(at: &At, what: Cacheable, params: &Params<'_>, version: &str) -> Option<u64> {
-    let mut base = params.base?;
+fn cache_key(
+    at: &At,
+    what: Cacheable,
+    (parts, params): (&Parts<'_>, &Params<'_>),
+    version: &str,
+) -> Option<u64> {
+    let nothing = (parts.params.is_none() && !at.redacted).then_some(0);
+    let mut base = params.base.or(nothing)?;
     // No cursor and a cursor of `null` are one.
     if let Some(cursor) = params.raw.cursor.filter(|cursor| *cursor == b"null") {
         base = base.wrapping_sub(canonical::member(b"cursor", cursor));

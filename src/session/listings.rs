@@ -315,3 +315,15 @@ impl Listings {
         self.ever.len() >= MAX_EVER || self.ever.contains(&self.hasher.hash_one(name))
     }
 }
+
+#[cfg(test)]
+impl Listings {
+    /// Runs, distinct pages, bytes of text and entries that are kept.
+    pub(super) fn weight(&self) -> [usize; 4] {
+        let texts: usize = self.pages.values().map(|page| page.kept()).sum();
+        assert_eq!(self.kept, texts);
+        let entries: usize = self.runs.iter().map(|run| run.entries).sum();
+        assert_eq!(self.entries, entries);
+        [self.runs.len(), self.pages.len(), self.kept, self.entries]
+    }
+}

@@ -80,6 +80,8 @@ pub use stats::{Durations, ToolStats};
 #[cfg(test)]
 mod filter_tests;
 #[cfg(test)]
+mod listing_tests;
+#[cfg(test)]
 mod property_tests;
 #[cfg(test)]
 mod sample_tests;

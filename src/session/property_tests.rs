@@ -40,13 +40,43 @@ fn snapshot(session: &Session) -> String {
         let row = session.row(at).unwrap();
         writeln!(
             text,
-            "{:?} {:?} {:?} {:?} {:?} {:?}",
-            row.id, row.kind, row.method, row.json_id, row.flags, row.call
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            row.id,
+            row.kind,
+            row.method,
+            row.json_id,
+            row.flags,
+            row.call,
+            session.extra(row.id),
         )
         .unwrap();
     }
     for (name, tool) in session.tools() {
         writeln!(text, "{name} {tool:?}").unwrap();
+    }
+    let repeats: Vec<_> = session.repeated_calls().collect();
+    writeln!(text, "{} {repeats:?}", offers(session)).unwrap();
+    text
+}
+
+/// What is known of listings and use, whatever was released (session-model.md 22.2).
+fn offers(session: &Session) -> String {
+    let mut text = format!("{:?} {:?}", session.usage(), session.slowest_calls());
+    for kind in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
+        if let Some(found) = session.inventory(kind) {
+            let marks = [
+                found.complete,
+                found.refreshing,
+                found.stale,
+                found.cursor_cycle,
+            ];
+            let names: Vec<_> = found
+                .entries()
+                .iter()
+                .map(|one| (one.name(), one.cost(), one.hash()))
+                .collect();
+            write!(text, " {kind:?} {marks:?} {} {names:?}", found.generation).unwrap();
+        }
     }
     text
 }
@@ -62,11 +92,12 @@ fn figures(session: &Session) -> String {
         .collect();
     let times = [50, 95, 99].map(|at| session.server_times().percentile(at));
     format!(
-        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?}",
+        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?} {}",
         session.tools(),
         session.health(),
         session.missing_frames(),
         session.clients(),
+        offers(session),
     )
 }
 
@@ -108,6 +139,13 @@ fn frame() -> impl Strategy<Value = String> {
         id.clone().prop_map(|id| format!("> Q{id} subscriptions/listen")),
         id.clone().prop_map(|id| format!("> Q{id} initialize{{protocolVersion:2025-11-25,clientInfo:{{name:c{id},version:1}}}}")),
         id.clone().prop_map(|id| format!("< R{id} {{resultType:task,taskId:t,status:working}}")),
+        (id.clone(), "[pq]").prop_map(|(id, cursor)| format!("> Q{id} tools/list {{cursor:{cursor}}} [v=2026-07-28]")),
+        id.clone().prop_map(|id| format!("> Q{id} tools/list [v=2026-07-28]")),
+        (id.clone(), "[abc]", "[pq]").prop_map(|(id, tool, cursor)| format!(
+            "< R{id} {{resultType:complete,ttlMs:40,cacheScope:{cursor},tools:[{tool},a],nextCursor:{cursor}}}"
+        )),
+        (id.clone(), "[abc]").prop_map(|(id, tool)| format!("< R{id} {{ttlMs:100,tools:[{tool}]}}")),
+        Just("< N tools/list_changed".to_owned()),
         Just("< N notifications/tasks{t,completed}".to_owned()),
         Just("< N x".to_owned()),
         Just("< T \"noise\"".to_owned()),

@@ -1,14 +1,18 @@
 //! The worked tables of session-model.md as tests: a script in; calls, figures and remarks out. One
 //! file a section; `ROWS` of each says how many rows of which table are tests there.
 
+mod cache;
 mod cancel;
+mod cost;
 mod http;
+mod inventory;
 mod kinds;
 mod matching;
 mod memory;
 mod merge;
 mod progress;
 mod redaction;
+mod repeats;
 mod retries;
 mod revisions;
 mod summary;
