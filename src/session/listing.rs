@@ -89,6 +89,8 @@ pub(super) struct Run {
     pub(super) entries: usize,
     /// Entries that are not.
     pub(super) surplus: u64,
+    /// Cursor of the page behind those that are counted only.
+    beyond: Option<Cursor>,
 }
 
 /// What taking a page did.
@@ -96,6 +98,8 @@ pub(super) struct Run {
 pub(super) struct Taken {
     /// It has its place.
     pub(super) stands: bool,
+    /// It has none and is counted.
+    pub(super) counted: bool,
     /// A name of it that an earlier page has too, and how many there are.
     pub(super) repeated: Option<(Arc<str>, u64)>,
     /// Pages that left for it.
@@ -122,6 +126,7 @@ impl Run {
             names: Map::default(),
             entries: 0,
             surplus: 0,
+            beyond: None,
         }
     }
 
@@ -150,6 +155,8 @@ impl Run {
         let mut taken = Taken::default();
         if let Some(at) = known {
             self.replace(at, slot, &mut taken);
+        } else if self.beyond.is_some() && self.beyond == slot.cursor {
+            self.count(slot, &mut taken);
         } else if self.follows(&slot) {
             self.push(slot, &mut taken);
         } else {
@@ -171,20 +178,18 @@ impl Run {
 
     fn push(&mut self, slot: Slot, taken: &mut Taken) {
         let more = slot.page.entries.len();
-        self.surplus = self.surplus.saturating_add(slot.page.surplus);
-        self.overflows |= slot.page.surplus > 0;
         if self.chain.len() >= MAX_PAGES || self.entries + more > MAX_ENTRIES {
-            self.overflows = true;
-            self.surplus = self.surplus.saturating_add(more as u64);
-            taken.left.push(slot.page);
+            self.count(slot, taken);
             return;
         }
+        self.surplus = self.surplus.saturating_add(slot.page.surplus);
+        self.overflows |= slot.page.surplus > 0;
         taken.stands = true;
         if self.chain.len() == 1 && self.names.is_empty() {
             let first = self.chain.first().map(|slot| Arc::clone(&slot.page));
-            first
-                .iter()
-                .for_each(|page| self.add_names(page, &mut None));
+            if let Some(page) = first {
+                self.add_names(&page, &mut None);
+            }
         }
         if !self.chain.is_empty() {
             self.add_names(&slot.page, &mut taken.repeated);
@@ -194,6 +199,17 @@ impl Run {
             self.places.insert(cursor, self.chain.len());
         }
         self.chain.push(slot);
+    }
+
+    /// Counts a page beyond the bounds: the run is never complete.
+    fn count(&mut self, slot: Slot, taken: &mut Taken) {
+        let entries = slot.page.entries.len() as u64;
+        let more = slot.page.surplus.saturating_add(entries);
+        self.surplus = self.surplus.saturating_add(more);
+        self.overflows = true;
+        self.beyond = slot.next.cursor();
+        taken.counted = true;
+        taken.left.push(slot.page);
     }
 
     fn replace(&mut self, at: usize, slot: Slot, taken: &mut Taken) {

@@ -98,23 +98,23 @@ fn a_client_that_lists_before_every_call_takes_no_memory() {
 #[test]
 fn a_list_that_always_changes_keeps_its_last_state() {
     let mut fed = Fed::new();
-    for id in 0..25_000 {
+    for id in 0..10_000 {
         fed.list(id, "", &tools(id..id + 3, 10));
     }
     assert_eq!(fed.check_bounds()[..2], [1, 1]);
     let tools = fed.session().inventory(ListKind::Tools).unwrap();
-    assert_eq!(tools.entries()[0].name(), "t24999");
+    assert_eq!(tools.entries()[0].name(), "t9999");
 }
 
 #[test]
 fn listings_that_nobody_finishes_leave_one_by_one() {
     let mut fed = Fed::new();
-    for id in 0..25_000 {
+    for id in 0..10_000 {
         let next = format!("{},\"nextCursor\":\"p\"", tools(id..id + 3, 10));
         fed.list(id, "", &next);
     }
     assert_eq!(fed.check_bounds()[0], 64);
-    assert_eq!(fed.session().listing_overflow().runs, 25_000 - 64);
+    assert_eq!(fed.session().listing_overflow().runs, 10_000 - 64);
     // The cursor of a run that has left is nobody's; that of the newest is.
     fed.list(99_999, "\"cursor\":\"p\",", &tools(7..8, 1));
     let tools = fed.session().inventory(ListKind::Tools).unwrap();
@@ -125,15 +125,15 @@ fn listings_that_nobody_finishes_leave_one_by_one() {
 fn cursors_that_never_end_stop_at_the_bound() {
     let mut fed = Fed::new();
     fed.list(0, "", &format!("{},\"nextCursor\":\"c1\"", tools(0..1, 1)));
-    for id in 1..25_000 {
+    for id in 1..10_000 {
         let result = format!("\"tools\":[],\"nextCursor\":\"c{}\"", id + 1);
         fed.list(id, &format!("\"cursor\":\"c{id}\","), &result);
     }
     fed.check_bounds();
     let tools = fed.session().inventory(ListKind::Tools).unwrap();
-    assert!(tools.overflows && !tools.complete);
+    assert!(tools.overflows && !tools.complete && tools.entries().len() == 1);
     // Empty pages that lead to one another are no run that grows.
-    for id in 25_000..50_000 {
+    for id in 10_000..15_000 {
         let next = if id % 2 == 0 { "a" } else { "b" };
         let result = format!("\"tools\":[],\"nextCursor\":\"{next}\"");
         fed.list(id, "\"cursor\":\"a\",", &result);
@@ -145,10 +145,10 @@ fn cursors_that_never_end_stop_at_the_bound() {
 fn one_listing_of_100_000_tools_is_counted_and_never_complete() {
     let mut fed = Fed::new();
     fed.list(1, "", &tools(0..100_000, 30));
-    assert_eq!(fed.check_bounds()[3], 0);
+    assert_eq!(fed.check_bounds()[3], 10_000);
     let found = fed.session().inventory(ListKind::Tools).unwrap();
     assert!(found.overflows && !found.complete);
-    assert_eq!(found.surplus, 100_000);
+    assert_eq!((found.entries().len(), found.surplus), (10_000, 90_000));
     assert_eq!(
         fed.session().usage().unwrap().unadvertised,
         Vec::<&str>::new()

@@ -52,12 +52,15 @@ pub(super) struct OfKind {
     pub(super) changed: Seq,
 }
 
+/// The clients that got a cursor, each with its newest run.
+type Issuers = SmallVec<[(ClientKey, RunId); 1]>;
+
 /// All of them.
 #[derive(Debug)]
 pub(super) struct Listings {
     runs: VecDeque<Run>,
     next: RunId,
-    issued: Recent<(ListKind, Cursor), SmallVec<[(ClientKey, RunId); 1]>>,
+    issued: Recent<(ListKind, Cursor), Issuers>,
     pages: Map<u64, Arc<Page>>,
     hasher: foldhash::fast::RandomState,
     /// Bytes of text that all pages keep.
@@ -224,7 +227,7 @@ impl Listings {
         let taken = run.take(slot);
         let (after, complete) = (run.entries, taken.stands && run.is_complete());
         self.entries = (self.entries + after).saturating_sub(before);
-        if taken.stands
+        if (taken.stands || taken.counted)
             && let Some(cursor) = next.cursor()
         {
             self.issue(kind, cursor, client, id);
@@ -274,7 +277,9 @@ impl Listings {
         let of_kind = self.of_mut(kind);
         if !first && of_kind.view.as_ref().is_some_and(|known| known.run != id) {
             // A page of an older listing was fetched again; the view is newer.
-            view.pages.into_iter().for_each(|page| self.release(page));
+            for page in view.pages {
+                self.release(page);
+            }
             return;
         }
         of_kind.generation += u64::from(first);
@@ -283,7 +288,9 @@ impl Listings {
         if kind == ListKind::Tools {
             self.note_names(&old);
         }
-        old.into_iter().for_each(|page| self.release(page));
+        for page in old {
+            self.release(page);
+        }
         let outdated = |run: &Run| {
             run.kind == kind && run.client == client && run.was_complete && run.begun < begun
         };

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::*;
 
-pub(super) const ROWS: &[(&str, usize)] = &[("15.4", PAGE.len())];
+pub(super) const ROWS: &[(&str, usize)] = &[("15.4", PAGE.len()), ("22.2", 1), ("21", 1)];
 
 /// Frames; words that are true of the tools afterwards.
 const PAGE: [(&str, &str); 16] = [

@@ -12,6 +12,7 @@ mod memory;
 mod merge;
 mod progress;
 mod redaction;
+mod refetch;
 mod repeats;
 mod retries;
 mod revisions;
