@@ -110,7 +110,7 @@ impl Machine {
         };
         if let Some(read) = &read {
             self.learn(hop, read);
-            self.result_learned(at, hop, read);
+            self.result_learned(at, hop, read, facts);
         }
         let outcome = self.outcome(hop, parts, read);
         let Some(id) = self.take_answer(at.row, hop, facts) else {

@@ -7,6 +7,7 @@ use super::{
     asked::{Asked, Cacheable, Page},
     classify::Parts,
     definition::ListKind,
+    fact::Fact,
     hops::{HopId, Side},
     listing::{Next, RunId, Slot},
     machine::{Answer, At, Machine},
@@ -18,10 +19,23 @@ use crate::base::quoted as printable;
 /// Characters of a name that a remark quotes.
 const QUOTED: usize = 120;
 
+/// What a result says.
+struct Said<'a> {
+    read: &'a ResultFacts<'a>,
+    /// When the client's copy of it goes stale, in nanoseconds.
+    until: i64,
+}
+
 impl Machine {
     /// Takes what a result of a client's request lists and says of caching; the first answer of a
     /// hop, late ones included.
-    pub(super) fn result_learned(&mut self, at: &At, hop: HopId, read: &ResultFacts<'_>) {
+    pub(super) fn result_learned(
+        &mut self,
+        at: &At,
+        hop: HopId,
+        read: &ResultFacts<'_>,
+        facts: &mut Vec<Fact>,
+    ) {
         if at.truncated || read.result_type.as_deref() == Some("input_required") {
             return;
         }
@@ -29,8 +43,12 @@ impl Machine {
             return;
         };
         let hints = self.hints(at, &asked, read);
+        let said = Said {
+            read,
+            until: hints.until(at),
+        };
         let run = match asked.what {
-            Cacheable::List(kind) => self.listed(at, hop, (kind, &asked), read, hints.until(at)),
+            Cacheable::List(kind) => self.listed(at, hop, (kind, &asked), &said, facts),
             Cacheable::Discover | Cacheable::Read => None,
         };
         self.scope_of_run(at, &asked, run, &hints);
@@ -43,9 +61,10 @@ impl Machine {
         at: &At,
         hop: HopId,
         (kind, asked): (ListKind, &Asked),
-        read: &ResultFacts<'_>,
-        until: i64,
+        said: &Said<'_>,
+        facts: &mut Vec<Fact>,
     ) -> Option<RunId> {
+        let (read, until) = (said.read, said.until);
         let listed = match kind {
             ListKind::Tools => read.raw.tools,
             ListKind::Prompts => read.raw.prompts,
@@ -59,7 +78,7 @@ impl Machine {
         })?;
         let page = self.listings.page(kind, listed, at.redacted);
         if kind == ListKind::Tools {
-            self.note_hints(&page);
+            self.note_hints(&page, facts);
         }
         let cursor = match asked.page {
             Page::Of(_, cursor) => Some(cursor),

@@ -30,7 +30,7 @@ const MAX_HARMLESS: usize = 16_384;
 pub struct RepeatedCall {
     /// The tool (untrusted).
     pub tool: Arc<str>,
-    /// The call that was repeated, its request frame and its id.
+    /// The call that was repeated.
     pub earlier: CallId,
     /// Its request frame.
     pub earlier_row: RowId,
@@ -274,13 +274,13 @@ impl Machine {
             self.remark_repeat(&report);
         }
         let told = Fact::Changed(report.call);
-        if !facts.contains(&told) {
+        if !facts.iter().rev().take(8).any(|fact| *fact == told) {
             facts.push(told);
         }
     }
 
     /// Remembers tools that declare that a second call changes nothing, once and for all.
-    pub(super) fn note_hints(&mut self, page: &Page) {
+    pub(super) fn note_hints(&mut self, page: &Page, facts: &mut Vec<Fact>) {
         let repeats = &mut self.repeats;
         let before = repeats.harmless.len();
         for entry in page.entries.iter().filter(|entry| entry.is_harmless) {
@@ -297,7 +297,7 @@ impl Machine {
             .map(|(number, _)| number)
             .collect();
         for number in excused {
-            self.say(number, None, &mut Vec::new());
+            self.say(number, None, facts);
         }
     }
 }

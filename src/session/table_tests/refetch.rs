@@ -207,6 +207,13 @@ fn reasons_to_ask_again() {
         ("list, ttl 0, ttl 60000, list".into(), ""),
         ("list, ttl -5, list".into(), "cache-ttl-negative@2"),
         ("list, list, ttl 60000".into(), ""),
+        // No cursor and a cursor of `null` are one.
+        (
+            "list, ttl 60000, > Q tools/list {cursor:null} V".into(),
+            "cache-refetch@3",
+        ),
+        ("list, ttl 60000, > Q tools/list {x:1} V".into(), ""),
+        ("list, ttl 60000, > Q tools/list [v=2026-07-29]".into(), ""),
     ];
     for (text, expected) in cases {
         check_remarks(&frames(&text), expected);

@@ -243,6 +243,15 @@ fn look_alikes_stay_silent() {
     for script in cases {
         check_repeat(script, "none");
     }
+    // Silence is told to whoever shows the frame: the hint came last.
+    let text = frames("Q1, Q2, list readOnlyHint");
+    let mut model = Model::new(Limits::NONE);
+    let mut facts = Vec::new();
+    for envelope in script::session(&text).unwrap() {
+        facts.clear();
+        model.ingest(&key(), &envelope, None, None, &mut facts);
+    }
+    assert!(facts.contains(&fact::Fact::Changed(CallId(1))));
     check_repeat(
         "> Q9 tools/list, < R9 {tools:[{name:append,annotations:{readOnlyHint:false}}]}, > Q1 call append, > Q2 call append",
         "reported",

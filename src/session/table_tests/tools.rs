@@ -1,8 +1,27 @@
-//! Session-model.md 17: its tables as tests (percentiles: `stats`).
+//! Session-model.md 17: its tables as tests.
 
 use super::*;
 
-pub(super) const ROWS: &[(&str, usize)] = &[("17 tools", PAGE.len())];
+pub(super) const ROWS: &[(&str, usize)] = &[
+    ("17 percentiles", PERCENTILES.len()),
+    ("17 tools", PAGE.len()),
+];
+
+/// Durations; p50, p95, p99.
+const PERCENTILES: [(&[u64], [u64; 3]); 3] = [
+    (&[10, 20, 30, 40, 100], [30, 100, 100]),
+    (&[25], [25, 25, 25]),
+    (&[], [0, 0, 0]),
+];
+
+#[test]
+fn percentiles_17() {
+    for (durations, expected) in PERCENTILES {
+        let mut all = Durations::default();
+        durations.iter().for_each(|nanos| all.add(*nanos));
+        assert_eq!([50, 95, 99].map(|at| all.percentile(at)), expected);
+    }
+}
 
 /// Row, frames, figures of tool `t`.
 const PAGE: [(&str, &str, &str); 7] = [
