@@ -191,7 +191,8 @@ impl Listings {
             return Arc::clone(known);
         }
         let is_text = kind == ListKind::Tools;
-        while is_text && self.kept + listed.len() > MAX_TEXT && self.runs.len() > 1 {
+        let may_fit = is_text && listed.len() <= MAX_TEXT;
+        while may_fit && self.kept + listed.len() > MAX_TEXT && self.runs.len() > 1 {
             self.forgotten += 1;
             let oldest = self.runs.pop_front();
             self.drop_run(oldest);

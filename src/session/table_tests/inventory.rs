@@ -130,7 +130,7 @@ fn list(script: &mut String, id: &mut u32, item: &str, marks: &str) {
             Some(cursor) => format!("{{cursor:{cursor}}}"),
             None => String::new(),
         };
-        writeln!(script, "> Q{id} tools/list{} {params}{marks}", "").unwrap();
+        writeln!(script, "> Q{id} tools/list {params}{marks}").unwrap();
     }
     if gives.is_empty() && (cursor.is_some()) {
         gives = "[x]".into();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::*;
+use super::{super::fact::Fact, *};
 
 pub(super) const ROWS: &[(&str, usize)] = &[("18 judged", JUDGED.len()), ("18", PAGE.len())];
 
@@ -251,7 +251,7 @@ fn look_alikes_stay_silent() {
         facts.clear();
         model.ingest(&key(), &envelope, None, None, &mut facts);
     }
-    assert!(facts.contains(&fact::Fact::Changed(CallId(1))));
+    assert!(facts.contains(&Fact::Changed(CallId(1))));
     check_repeat(
         "> Q9 tools/list, < R9 {tools:[{name:append,annotations:{readOnlyHint:false}}]}, > Q1 call append, > Q2 call append",
         "reported",

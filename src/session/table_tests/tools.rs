@@ -1,5 +1,7 @@
 //! Session-model.md 17: its tables as tests.
 
+use std::fmt::Write as _;
+
 use super::*;
 
 pub(super) const ROWS: &[(&str, usize)] = &[
@@ -18,7 +20,9 @@ const PERCENTILES: [(&[u64], [u64; 3]); 3] = [
 fn percentiles_17() {
     for (durations, expected) in PERCENTILES {
         let mut all = Durations::default();
-        durations.iter().for_each(|nanos| all.add(*nanos));
+        for nanos in durations {
+            all.add(*nanos);
+        }
         assert_eq!([50, 95, 99].map(|at| all.percentile(at)), expected);
     }
 }
@@ -124,11 +128,13 @@ fn tools_17() {
 fn the_five_slowest_are_in_order_and_keep_their_place_among_all_calls() {
     let mut text = String::from("> Q0 ping, < R0 {}\n");
     for (id, millis) in [(1, 30), (2, 10), (3, 50), (4, 30), (5, 20), (6, 40), (7, 5)] {
-        text += &format!(
+        writeln!(
+            text,
             "@1000 > Q{id} call t{id}\n@{} < R{id} {{isError:{}}}\n",
             1000 + millis,
             id == 3
-        );
+        )
+        .unwrap();
     }
     let rows = Limits {
         rows: Some(2),
