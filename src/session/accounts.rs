@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::{
     call::{Call, CallId, CallState, WaitingOn},
     fact::Fact,
-    machine::Machine,
+    machine::{Answer, At, Machine},
     stats::ToolStats,
 };
 use crate::record::Seq;
@@ -14,9 +14,9 @@ use crate::record::Seq;
 /// Open calls of one session (session-model.md 22.3).
 const MAX_OPEN: usize = 100_000;
 /// Tool names of one session; further ones are counted together.
-const MAX_TOOLS: usize = 10_000;
+pub(super) const MAX_TOOLS: usize = 10_000;
 /// Name of what is counted together.
-const OTHER_TOOLS: &str = "other";
+pub(super) const OTHER_TOOLS: &str = "other";
 
 /// What a call adds to the counters.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,6 +84,7 @@ impl Machine {
         if before.state != after.state {
             self.stream_changed(id);
         }
+        self.judge_repeats_of(id, facts);
         if is_over {
             self.calls.settle(id, &self.atoms);
         }
@@ -181,7 +182,10 @@ impl Machine {
         let (is_tool, name) = (call.is_tool, call.operation.clone());
         // How long a person took to answer the server is not latency (tui.md 6.4).
         let is_latency = measured && call.from_client;
-        drop(call);
+        if is_tool && after.measured && self.slowest.may_take(id, whole) {
+            let call = call.into_owned();
+            self.slowest.take(&call, whole);
+        }
         if is_latency {
             self.times.add(server);
         }
@@ -202,6 +206,17 @@ impl Machine {
         if measured {
             tool.durations.add(whole);
             tool.server.add(server);
+        }
+    }
+
+    /// Marks the bytes of a result that was truncated or redacted (session-model.md 17, 21).
+    pub(super) fn measured_result(&mut self, at: &At, id: CallId, answer: &Answer) {
+        if !(at.truncated || at.redacted) || matches!(answer, Answer::Error(_)) {
+            return;
+        }
+        if let Some(call) = self.call(id).filter(|call| call.is_tool) {
+            let name = call.operation.clone();
+            self.tool(name.as_deref()).bytes_approximate = true;
         }
     }
 

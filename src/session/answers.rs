@@ -77,6 +77,7 @@ impl Machine {
     ) -> Option<CallId> {
         let entry = self.hops.get(hop)?;
         let (call, index) = (entry.call, entry.at);
+        self.attempt_answered(hop);
         self.hops.answer(hop, row.seq);
         self.tie(row, call);
         // Only operations of several requests keep it.
@@ -121,6 +122,7 @@ impl Machine {
         };
         if let Some(read) = &read {
             self.learn(hop, read, at.redacted);
+            self.result_learned(at, hop, read, facts);
         }
         self.before_answer(at, hop, facts);
         self.note_status(at, hop, verdict, facts);
@@ -148,6 +150,7 @@ impl Machine {
         let mut errored = false;
         match outcome {
             Outcome::Final(answer) => {
+                self.failure_learned(at, hop, &answer);
                 self.lookup_answered(at, hop, parts, facts);
                 self.user_answered(at, id, parts);
                 errored = self.settle_call(at, id, &answer, facts);
@@ -239,6 +242,7 @@ impl Machine {
             (take_outcome(call, answer), call.late_result, cancelled_at)
         });
         let (errored, late, cancelled_at) = settled.unwrap_or_default();
+        self.measured_result(at, id, answer);
         if let Some(cancelled_at) = cancelled_at {
             self.note_late(at, cancelled_at);
         }

@@ -130,7 +130,7 @@ fn word(kind: u8, bytes: &[u8]) -> u64 {
 }
 
 /// One number out of two whose order counts (the finalizer of SplitMix64).
-const fn mix(one: u64, other: u64) -> u64 {
+pub(super) const fn mix(one: u64, other: u64) -> u64 {
     let mut sum = one.rotate_left(26).wrapping_add(other) ^ 0x9e37_79b9_7f4a_7c15;
     sum = (sum ^ (sum >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     sum = (sum ^ (sum >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -8,7 +8,7 @@ use super::{
     call::CallId,
     key::JsonId,
     machine::Machine,
-    remark::{Level, Remark},
+    remark::{Code, Level, Remark},
     row::RowId,
 };
 
@@ -55,6 +55,13 @@ pub struct Extra {
 }
 
 impl Extra {
+    /// What is said of a fetch inside the lifetime of a copy.
+    pub fn cache_stale_refetch(&self) -> Option<&str> {
+        let mut all = self.remarks.iter();
+        let found = all.find(|remark| remark.code == Code::CacheRefetch);
+        found.map(|remark| &*remark.text)
+    }
+
     /// True when a warning is among the remarks.
     pub fn warns(&self) -> bool {
         self.more_warnings

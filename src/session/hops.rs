@@ -9,8 +9,8 @@ use std::{
 use smallvec::SmallVec;
 
 use super::{
-    call::CallId, hash::Map, hop_index::HopIndex, key::Key, reuse::Shared, revisions::Counted,
-    tokens::Token,
+    asked::Asked, call::CallId, hash::Map, hop_index::HopIndex, key::Key, reuse::Shared,
+    revisions::Counted, tokens::Token,
 };
 pub(super) use super::{
     matching::only,
@@ -73,6 +73,10 @@ pub(super) struct HopEntry {
     pub(super) answered_on: u64,
     /// Another request had the same id and may still be answered.
     pub(super) shared: Option<Box<Shared>>,
+    /// What the request asked for, where its result may be a listing or cached.
+    pub(super) asked: Option<Box<Asked>>,
+    /// Tool and arguments as one number; 0 when there is none (session-model.md 18).
+    pub(super) signature: u64,
 }
 
 /// All hops that can still be named.
@@ -99,6 +103,11 @@ pub(super) struct Hops {
 impl Hops {
     pub(super) fn get(&self, id: HopId) -> Option<&HopEntry> {
         self.slots.get(usize::try_from(id).ok()?)?.as_ref()
+    }
+
+    /// What a request asked for; its first answer takes it.
+    pub(super) fn take_asked(&mut self, id: HopId) -> Option<Box<Asked>> {
+        self.get_mut(id)?.asked.take()
     }
 
     pub(super) fn get_mut(&mut self, id: HopId) -> Option<&mut HopEntry> {
@@ -303,6 +312,8 @@ mod tests {
             answer: Seq(0),
             answered_on: 0,
             shared: None,
+            asked: None,
+            signature: 0,
         };
         let mut hops = Hops::default();
         hops.add(entry());

@@ -26,6 +26,7 @@ impl Machine {
                 at.client = client;
             }
         }
+        self.list_news(&at, parts);
         let Some(method) = parts.method.as_deref() else {
             return;
         };

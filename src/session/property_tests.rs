@@ -60,6 +60,8 @@ fn snapshot(session: &Session) -> String {
     }
     let forgotten = session.forgotten_answers();
     writeln!(text, "{:?} {forgotten}", session.remarks()).unwrap();
+    let repeats: Vec<_> = session.repeated_calls().collect();
+    writeln!(text, "{} {repeats:?}", offers(session)).unwrap();
     text + &tasks_and_streams(session)
 }
 
@@ -71,6 +73,28 @@ fn tasks_and_streams(session: &Session) -> String {
     }
     for stream in session.subscriptions() {
         writeln!(text, "{stream:?}").unwrap();
+    }
+    text
+}
+
+/// What is known of listings and use, whatever was released (session-model.md 22.2).
+fn offers(session: &Session) -> String {
+    let mut text = format!("{:?} {:?}", session.usage(), session.slowest_calls());
+    for kind in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
+        if let Some(found) = session.inventory(kind) {
+            let marks = [
+                found.complete,
+                found.refreshing,
+                found.stale,
+                found.cursor_cycle,
+            ];
+            let names: Vec<_> = found
+                .entries()
+                .iter()
+                .map(|one| (one.name(), one.cost(), one.hash()))
+                .collect();
+            write!(text, " {kind:?} {marks:?} {} {names:?}", found.generation).unwrap();
+        }
     }
     text
 }
@@ -104,7 +128,7 @@ fn figures(session: &Session) -> String {
         .collect();
     let times = [50, 95, 99].map(|at| session.server_times().percentile(at));
     format!(
-        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?} {} {:?}\n{} {}",
+        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?} {} {:?}\n{} {} {}",
         session.tools(),
         session.health(),
         session.missing_frames(),
@@ -113,6 +137,7 @@ fn figures(session: &Session) -> String {
         session.elicitations(),
         tasks_and_streams(session),
         session.forgotten_answers(),
+        offers(session),
     )
 }
 
@@ -161,6 +186,13 @@ fn frame() -> impl Strategy<Value = String> {
         id.clone().prop_map(|id| format!("> Q{id} call a{{task:{{}},_meta:{{progressToken:p}}}}")),
         id.clone().prop_map(|id| format!("< N …/acknowledged{{sub {id}}}")),
         id.clone().prop_map(|id| format!("< N tools/list_changed{{sub {id}}}")),
+        (id.clone(), "[pq]").prop_map(|(id, cursor)| format!("> Q{id} tools/list {{cursor:{cursor}}} [v=2026-07-28]")),
+        id.clone().prop_map(|id| format!("> Q{id} tools/list [v=2026-07-28]")),
+        (id.clone(), "[abc]", "[pq]").prop_map(|(id, tool, cursor)| format!(
+            "< R{id} {{resultType:complete,ttlMs:40,cacheScope:{cursor},tools:[{tool},a],nextCursor:{cursor}}}"
+        )),
+        (id.clone(), "[abc]").prop_map(|(id, tool)| format!("< R{id} {{ttlMs:100,tools:[{tool}]}}")),
+        Just("< N tools/list_changed".to_owned()),
         Just("< N notifications/tasks{t,completed}".to_owned()),
         id.clone().prop_map(|id| format!("> {{\"id\":{id},\"method\":\"x\"}}")),
         id.clone().prop_map(|id| format!("< {{\"id\":{id},\"result\":{{}}}}")),

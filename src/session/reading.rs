@@ -73,6 +73,9 @@ pub(super) struct Params<'a> {
     pub(super) answers: Known<KeySet>,
     /// Hash of everything but `_meta`, `requestState` and `inputResponses`; `None` when unknown.
     pub(super) base: Option<u64>,
+    /// The share of `name` in it, and that of `arguments`; 0 when absent.
+    pub(super) name_part: u64,
+    pub(super) arguments_part: u64,
     /// Members that single steps read further, exact bytes.
     pub(super) raw: RawParams<'a>,
 }
@@ -143,8 +146,14 @@ pub(super) struct ResultFacts<'a> {
 /// Exact bytes of members of a result.
 #[derive(Debug, Default)]
 pub(super) struct RawResult<'a> {
-    /// `tools`, `prompts`, `resources` or `resourceTemplates`.
-    pub(super) listed: Option<&'a [u8]>,
+    /// `tools`.
+    pub(super) tools: Option<&'a [u8]>,
+    /// `prompts`.
+    pub(super) prompts: Option<&'a [u8]>,
+    /// `resources`.
+    pub(super) resources: Option<&'a [u8]>,
+    /// `resourceTemplates`.
+    pub(super) resource_templates: Option<&'a [u8]>,
     /// `nextCursor`.
     pub(super) next_cursor: Option<&'a [u8]>,
     /// `ttlMs`.
@@ -279,7 +288,13 @@ impl<'a> Params<'a> {
                 _ => {}
             }
             if plain {
-                base = base.wrapping_add(canonical::member(name, value));
+                let part = canonical::member(name, value);
+                base = base.wrapping_add(part);
+                match name {
+                    b"name" => found.name_part = part,
+                    b"arguments" => found.arguments_part = part,
+                    _ => {}
+                }
             }
         });
         found.operation = found.operation.or(uri);
@@ -340,9 +355,10 @@ impl<'a> ResultFacts<'a> {
             b"task" => found.raw.task = Some(value),
             b"content" => found.has_content = true,
             b"result" => found.inner_result = Some(value),
-            b"tools" | b"prompts" | b"resources" | b"resourceTemplates" => {
-                found.raw.listed = Some(value);
-            }
+            b"tools" => found.raw.tools = Some(value),
+            b"prompts" => found.raw.prompts = Some(value),
+            b"resources" => found.raw.resources = Some(value),
+            b"resourceTemplates" => found.raw.resource_templates = Some(value),
             b"nextCursor" => found.raw.next_cursor = Some(value),
             b"ttlMs" => found.raw.ttl = Some(value),
             b"cacheScope" => found.raw.cache_scope = Some(value),
@@ -435,6 +451,11 @@ fn who(value: &[u8], redacted: bool) -> Option<Who<'_>> {
 
 /// The state itself is never kept (session-model.md 11.2).
 fn state_of(value: &[u8], redacted: bool) -> Known<[u8; 16]> {
+    digest_of(value, redacted)
+}
+
+/// A text that is only compared, by the first half of its SHA-256.
+pub(super) fn digest_of(value: &[u8], redacted: bool) -> Known<[u8; 16]> {
     if value == b"null" {
         return Known::Absent;
     }

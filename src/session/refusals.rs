@@ -101,6 +101,9 @@ impl Machine {
             return false;
         };
         let asked = Asked::of(entry);
+        if at.status < 500 || at.undelivered {
+            self.attempt_answered(hop);
+        }
         self.hops.stop(hop);
         if let Some(entry) = self.hops.get_mut(hop) {
             entry.freed = true;

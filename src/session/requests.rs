@@ -22,7 +22,9 @@ use crate::{
 };
 
 /// What a request frame tells beside its parameters.
-struct Told {
+struct Told<'a> {
+    /// The revision that it declares.
+    version: Option<&'a str>,
     counted: Counted,
     declared: Option<bool>,
     effective: Option<bool>,
@@ -79,6 +81,7 @@ impl Machine {
         };
         let of_client = at.side == Side::Client;
         let told = Told {
+            version: declared,
             counted: Counted {
                 who,
                 // `initialize` counts under what it negotiates.
@@ -221,7 +224,7 @@ impl Machine {
         key: Option<Key>,
         parts: &Parts<'_>,
         params: &Params<'_>,
-        told: Told,
+        told: Told<'_>,
         facts: &mut Vec<Fact>,
     ) -> HopId {
         let json_id = parts.id.map(String::from_utf8_lossy).unwrap_or_default();
@@ -262,6 +265,8 @@ impl Machine {
             answer: Seq(0),
             answered_on: 0,
             shared: None,
+            asked: self.ask(at, parts, params, told.version),
+            signature: self.signature(at, parts, params, index),
         };
         let hop = self.hops.add(entry);
         if let Some(call) = self.calls.get_mut(call, &self.atoms) {
@@ -269,6 +274,7 @@ impl Machine {
         }
         self.watch_token(at, hop);
         self.tie(at.row, call);
+        self.attempted(at, call, hop, facts);
         hop
     }
 }

@@ -2,6 +2,8 @@
 
 use std::hash::{Hash, Hasher};
 
+use super::canonical;
+
 /// Who sent a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Side {
@@ -70,6 +72,12 @@ impl ClientKey {
             0 => (0, self.host, self.who),
             peer => (peer, 0, 0),
         }
+    }
+
+    /// All of it as one number.
+    pub(super) fn number(self) -> u64 {
+        let (peer, host, who) = self.scope();
+        canonical::mix(canonical::mix(peer.into(), host.into()), who.into())
     }
 
     /// A missing part agrees with any; two peers only when equal.

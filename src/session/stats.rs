@@ -162,6 +162,8 @@ pub struct ToolStats {
     pub result_bytes: u64,
     /// Largest of them.
     pub max_result_bytes: u64,
+    /// Bytes of a result are a floor or an estimate: its frame was truncated or redacted.
+    pub bytes_approximate: bool,
 }
 
 #[cfg(test)]

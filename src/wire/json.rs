@@ -3,11 +3,12 @@
 
 use std::ops::Range;
 
-use super::{scan, text};
 pub use super::{
+    compact::{compact_len, compact_pieces},
     scan::{Scanner, is_blank, skip_blanks},
     text::{string, write_lossy, write_string},
 };
+use super::{scan, text};
 
 /// Nesting that a recorded value may have (log-format 13).
 pub const MAX_DEPTH: usize = 9_999;

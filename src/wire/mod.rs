@@ -4,6 +4,7 @@
 //! Start with `json`, the one pass over bytes that everything else uses.
 
 mod codes;
+mod compact;
 mod framing;
 mod id;
 pub mod json;

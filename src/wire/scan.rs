@@ -159,7 +159,7 @@ pub(super) fn known_end(bytes: &[u8], at: usize) -> Result<usize, SyntaxError> {
 }
 
 /// As `string_end`, for a text that was found to be JSON before.
-fn known_string_end(bytes: &[u8], mut at: usize) -> Result<usize, SyntaxError> {
+pub(super) fn known_string_end(bytes: &[u8], mut at: usize) -> Result<usize, SyntaxError> {
     while let Some(found) = memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
         at += found;
         if bytes.get(at) == Some(&b'"') {

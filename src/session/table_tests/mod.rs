@@ -1,17 +1,22 @@
 //! The worked tables of session-model.md as tests: a script in; calls, figures and remarks out. One
 //! file a section; `ROWS` of each says how many rows of which table are tests there.
 
+mod cache;
 mod cancel;
+mod cost;
 mod elicitations;
 mod elicitations_more;
 mod http;
 mod interactions;
+mod inventory;
 mod kinds;
 mod matching;
 mod memory;
 mod merge;
 mod progress;
 mod redaction;
+mod refetch;
+mod repeats;
 mod resolved;
 mod retries;
 mod retries_more;

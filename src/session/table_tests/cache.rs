@@ -1,0 +1,262 @@
+//! Session-model.md 19.1, 19.2: caching hints.
+
+use super::*;
+
+pub(super) const ROWS: &[(&str, usize)] = &[("19.1", HINTS.len())];
+
+/// Row; members of a result and its attributes; hints kept (`-` for none); remarks.
+type Case = (&'static str, &'static str, &'static str);
+
+const HINTS: [(&str, &[Case]); 8] = [
+    (
+        "`ttlMs` an integer by value ≥ 0 | as is; 0 is declared, not absent",
+        &[
+            (
+                "\"ttlMs\":60000,\"cacheScope\":\"public\"",
+                "60000 public",
+                "",
+            ),
+            (
+                "\"ttlMs\":60000.0,\"cacheScope\":\"public\"",
+                "60000 public",
+                "",
+            ),
+            (
+                "\"ttlMs\":6e4,\"cacheScope\":\"public\"",
+                "60000 public",
+                "",
+            ),
+            ("\"ttlMs\":0,\"cacheScope\":\"public\"", "0 public", ""),
+        ],
+    ),
+    (
+        "negative | as is, freshness 0",
+        &[(
+            "\"ttlMs\":-5,\"cacheScope\":\"public\"",
+            "-5 public",
+            "cache-ttl-negative",
+        )],
+    ),
+    (
+        "not an integer | none",
+        &[
+            (
+                "\"ttlMs\":\"60\",\"cacheScope\":\"public\"",
+                "- public",
+                "cache-ttl-type",
+            ),
+            (
+                "\"ttlMs\":1.5,\"cacheScope\":\"public\"",
+                "- public",
+                "cache-ttl-type",
+            ),
+        ],
+    ),
+    (
+        "absent or null, `resultType` exactly `complete` | none",
+        &[
+            (
+                "\"resultType\":\"complete\",\"cacheScope\":\"public\"",
+                "- public",
+                "cache-ttl-missing",
+            ),
+            (
+                "\"resultType\":\"complete\",\"ttlMs\":null,\"cacheScope\":\"public\"",
+                "- public",
+                "cache-ttl-missing",
+            ),
+            ("\"cacheScope\":\"public\"", "- public", ""),
+        ],
+    ),
+    (
+        "`cacheScope` `public`, `private` | as is",
+        &[("\"ttlMs\":1,\"cacheScope\":\"private\"", "1 private", "")],
+    ),
+    (
+        "other string / empty / not a string | as is / none / none",
+        &[
+            (
+                "\"ttlMs\":1,\"cacheScope\":\"shared\"",
+                "1 shared",
+                "cache-scope",
+            ),
+            ("\"ttlMs\":1,\"cacheScope\":\"\"", "1 -", "cache-scope"),
+            ("\"ttlMs\":1,\"cacheScope\":5", "1 -", "cache-scope"),
+        ],
+    ),
+    (
+        "absent or null, `resultType` exactly `complete` | none",
+        &[
+            (
+                "\"resultType\":\"complete\",\"ttlMs\":1",
+                "1 -",
+                "cache-scope",
+            ),
+            (
+                "\"resultType\":\"complete\",\"ttlMs\":1,\"cacheScope\":null",
+                "1 -",
+                "cache-scope",
+            ),
+            ("\"ttlMs\":1", "1 -", ""),
+        ],
+    ),
+    (
+        "redacted value | none",
+        &[
+            (
+                "\"resultType\":\"complete\",\"ttlMs\":\"[REDACTED]\",\"cacheScope\":\"[REDACTED]\"!",
+                "- -",
+                "",
+            ),
+            ("\"resultType\":\"[REDACTED]\"!", "- -", ""),
+            (
+                "\"ttlMs\":\"[REDACTED]\",\"cacheScope\":\"public\"",
+                "- public",
+                "cache-ttl-type",
+            ),
+        ],
+    ),
+];
+
+#[test]
+fn hints_19_1() {
+    for (row, cases) in HINTS {
+        for (members, hints, remarks) in cases {
+            let (members, marks) = match members.strip_suffix('!') {
+                Some(members) => (members, " [red]"),
+                None => (*members, ""),
+            };
+            let text = format!(
+                "> Q1 prompts/list [v=2026-07-28]\n< {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"prompts\":[],{members}}}}}{marks}"
+            );
+            fold(&text, Limits::NONE, |session| {
+                let row_id = session.row(1).unwrap().id;
+                let extra = session.extra(row_id).cloned().unwrap_or_default();
+                let ttl = extra
+                    .cache_ttl_ms
+                    .map_or("-".to_owned(), |ttl| ttl.to_string());
+                let scope = extra.cache_scope.as_deref().unwrap_or("-");
+                assert_eq!(format!("{ttl} {scope}"), *hints, "{row}: {text}");
+                let expected = match *remarks {
+                    "" => String::new(),
+                    code => format!("{code}@2"),
+                };
+                assert_eq!(remarks_of(session).join(" "), expected, "{row}: {text}");
+            });
+        }
+    }
+}
+
+#[track_caller]
+pub(super) fn check_remarks(text: &str, expected: &str) {
+    fold(text, Limits::NONE, |session| {
+        assert_eq!(remarks_of(session).join(" "), expected, "{text}");
+    });
+}
+
+#[test]
+fn who_owes_no_hints_gets_none() {
+    let missing = "cache-ttl-missing@2 cache-scope@2";
+    let cases = [
+        (
+            "> Q1 tools/list [v=2026-07-28], < R1 {tools:[],resultType:complete}",
+            missing,
+        ),
+        (
+            "> Q1 server/discover [v=2026-07-28], < R1 {resultType:complete}",
+            missing,
+        ),
+        (
+            "> Q1 tools/list [v=2025-11-25], < R1 {tools:[],resultType:complete,ttlMs:-1}",
+            "",
+        ),
+        ("> Q1 tools/list, < R1 {tools:[],resultType:complete}", ""),
+        (
+            "> Q1 tools/list [v=strange], < R1 {tools:[],resultType:complete}",
+            "",
+        ),
+        (
+            "> Q1 call t [v=2026-07-28], < R1 {content:[],resultType:complete}",
+            "",
+        ),
+        (
+            "> Q1 tools/list [v=2026-07-28], < R1 {resultType:other}",
+            "",
+        ),
+        ("> Q1 tools/list [v=2026-07-28], < E1 -32603", ""),
+        (
+            "> Q1 resources/read {uri:u} [v=2026-07-28], < R1 IR{k;st=S}, > Q2 retry{k;st=S} [v=2026-07-28], < R2 {contents:[],resultType:complete}",
+            "",
+        ),
+        ("< Q1 tools/list, > R1 {tools:[],resultType:complete}", ""),
+        (
+            "> Q1 tools/list [v=2026-07-28], < {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\",\"tools\":[ [trunc]",
+            "",
+        ),
+    ];
+    for (text, expected) in cases {
+        check_remarks(text, expected);
+    }
+}
+
+#[test]
+fn one_scope_per_run_19_2() {
+    let list = |id: u8, cursor: &str| match cursor {
+        "" => format!("> Q{id} tools/list [v=2026-07-28]"),
+        cursor => format!("> Q{id} tools/list {{cursor:{cursor}}} [v=2026-07-28]"),
+    };
+    let page = |id: u8, scope: &str, next: &str| {
+        let next = match next {
+            "" => String::new(),
+            next => format!(",nextCursor:{next}"),
+        };
+        format!("< R{id} {{tools:[],ttlMs:0,cacheScope:{scope}{next}}}")
+    };
+    let run = |frames: &[String]| frames.join("\n");
+    let first = run(&[list(1, ""), page(1, "private", "p2"), list(2, "p2")]);
+    let cases = [
+        (
+            run(&[first.clone(), page(2, "public", "")]),
+            "cache-scope-changed@4",
+        ),
+        (run(&[first.clone(), page(2, "private", "")]), ""),
+        (run(&[first.clone(), "< R2 {tools:[],ttlMs:1}".into()]), ""),
+        (
+            run(&[
+                first.clone(),
+                "< R2 {tools:[],ttlMs:1,cacheScope:[R]} [red]".into(),
+            ]),
+            "",
+        ),
+        (
+            run(&[
+                list(1, ""),
+                page(1, "private", ""),
+                list(2, ""),
+                page(2, "public", ""),
+            ]),
+            "",
+        ),
+        (
+            run(&[
+                list(1, "p9"),
+                page(1, "private", "p2"),
+                list(2, "p2"),
+                page(2, "public", ""),
+            ]),
+            "",
+        ),
+        (
+            run(&[
+                list(1, ""),
+                page(1, "private", "p2"),
+                format!("#4 {}", list(2, "p2")),
+                page(2, "public", ""),
+            ]),
+            "cache-scope-changed@5?",
+        ),
+    ];
+    for (text, expected) in cases {
+        check_remarks(&text, expected);
+    }
+}
