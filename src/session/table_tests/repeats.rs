@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{super::fact::Fact, *};
+use super::*;
 
 pub(super) const ROWS: &[(&str, usize)] = &[("18 judged", JUDGED.len()), ("18", PAGE.len())];
 
