@@ -242,7 +242,7 @@ fn count_tool(tool: &mut ToolStats, share: Share, change: fn(&mut u64)) {
         CallState::Superseded => change(&mut tool.superseded),
         CallState::Completed | CallState::Failed => {}
     }
-    if share.tool_error {
+    if share.errored && share.tool_error {
         change(&mut tool.tool_errors);
     } else if share.errored {
         change(&mut tool.protocol_errors);

@@ -326,8 +326,9 @@ fn take_outcome(call: &mut Call, answer: &Answer) -> bool {
         }
         Answer::ToolError { bytes } => {
             call.result_bytes = *bytes;
-            (call.tool_error, call.errored) = (true, true);
-            true
+            // After a cancellation it is late, and no error (decisions of the specification).
+            (call.tool_error, call.errored) = (true, !call.late_result);
+            call.errored
         }
         Answer::Error(error) => {
             call.error_code = error.code;

@@ -9,8 +9,8 @@ use crate::{
     wire::Raw,
 };
 
-/// Frames of one kind.
-const FLOOD: u64 = 100_000;
+/// Frames of one kind: more than any of the bounds.
+const FLOOD: u64 = 30_000;
 
 struct Flood {
     key: SessionKey,
@@ -66,6 +66,26 @@ impl Flood {
         check_sums(session);
         session
     }
+}
+
+#[test]
+fn cancelled_calls_wait_for_their_answers_only_while_these_could_be_linked() {
+    let mut flood = Flood::new();
+    flood.model = Model::new(Limits {
+        rows: Some(100),
+        ..Limits::LIVE
+    });
+    for id in 0..66_000 {
+        flood.send(true, &format!("\"id\":{id},\"method\":\"x\""));
+        flood.send(
+            true,
+            &format!("\"method\":\"notifications/cancelled\",\"params\":{{\"requestId\":{id}}}"),
+        );
+    }
+    let session = flood.model.session(&flood.key).unwrap();
+    check_sums(session);
+    assert_eq!(session.counters().cancelled, 66_000);
+    assert!(session.calls().count() <= 65_537);
 }
 
 #[test]

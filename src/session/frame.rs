@@ -198,6 +198,7 @@ impl Machine {
         frame: &Classified<'_>,
         facts: &mut Vec<Fact>,
     ) {
+        self.give_up_late_answers(facts);
         self.not_the_last(at, facts);
         self.exchange_went_well(at, facts);
         if at.redacted {

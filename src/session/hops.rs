@@ -93,6 +93,8 @@ pub(super) struct Hops {
     pub(super) last_stamp: u64,
     /// Waiting requests of the client, by connection.
     waiting_on: Map<u32, u32>,
+    /// Calls whose request was forgotten before it had an answer: none can be linked any more.
+    given_up: Vec<CallId>,
     done: VecDeque<HopId>,
     /// Waiting requests whose ids redaction took away.
     hidden: PerSide<u32>,
@@ -174,8 +176,15 @@ impl Hops {
             && let Some(oldest) = self.done.pop_front()
         {
             self.forgotten = self.forgotten.saturating_add(1);
+            let unanswered = self.get(oldest).filter(|hop| !hop.answered);
+            self.given_up.extend(unanswered.map(|hop| hop.call));
             self.forget(oldest);
         }
+    }
+
+    /// Calls that can get no answer any more, each once.
+    pub(super) fn take_given_up(&mut self) -> Vec<CallId> {
+        std::mem::take(&mut self.given_up)
     }
 
     /// Takes an answer back; the hop waits again or not.

@@ -122,6 +122,10 @@ impl Session {
 
     fn fold(&mut self, envelope: &Envelope, arrival: Arrival<'_>, facts: &mut Vec<Fact>) {
         self.folded = self.folded.max(envelope.seq);
+        if !arrival.out_of_place {
+            // As it was when the frame came in order: a new fold knows numbers that came later.
+            self.machine.set_last_hole(arrival.hole, facts);
+        }
         if !frame::is_meta(envelope) {
             self.held_bytes += self.machine.frame(envelope, arrival, facts);
             return;

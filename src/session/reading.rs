@@ -76,6 +76,8 @@ pub(super) struct Params<'a> {
     /// The share of `name` in it, and that of `arguments`; 0 when absent.
     pub(super) name_part: u64,
     pub(super) arguments_part: u64,
+    /// Redaction took all of them away.
+    pub(super) hidden: bool,
     /// Members that single steps read further, exact bytes.
     pub(super) raw: RawParams<'a>,
 }
@@ -299,6 +301,7 @@ impl<'a> Params<'a> {
         });
         found.operation = found.operation.or(uri);
         found.base = (!redacted).then_some(base);
+        found.hidden = !params.starts_with(b"{") && is_redacted(params, redacted);
         found
     }
 
@@ -499,7 +502,9 @@ pub(super) fn hidden(method: &str, params: &Params<'_>, redacted: bool) -> (bool
     }
     let hides = |value: &[u8]| is_redacted(value, redacted);
     let name = params.raw.name.or(params.raw.uri);
-    (hides(method.as_bytes()), name.is_some_and(hides))
+    let method = hides(method.as_bytes());
+    // Which member names the operation depends on the method.
+    (method, method || params.hidden || name.is_some_and(hides))
 }
 
 /// The type of an id that is no plain key, for callers that only ask whether there was one.

@@ -344,6 +344,14 @@ impl Machine {
         resolved
     }
 
+    /// Cancelled calls whose request was forgotten wait for no late answer any more.
+    pub(super) fn give_up_late_answers(&mut self, facts: &mut Vec<Fact>) {
+        for id in self.hops.take_given_up() {
+            self.change(id, facts, |call| call.awaits_late = false);
+            self.let_go(id);
+        }
+    }
+
     /// Drops a call that was only kept because a later frame could change it.
     pub(super) fn let_go(&mut self, id: CallId) {
         let Some(call) = self.call(id) else { return };

@@ -318,7 +318,7 @@ fn verdict(earlier: &Call, repeat: &Call) -> Option<bool> {
 
 /// Answered with success, be it late.
 fn ran_well(call: &Call) -> bool {
-    !call.errored && (call.state == CallState::Completed || call.late_result)
+    !call.errored && !call.tool_error && (call.state == CallState::Completed || call.late_result)
 }
 
 impl RepeatedCall {

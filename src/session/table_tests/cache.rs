@@ -150,7 +150,7 @@ fn hints_19_1() {
 #[track_caller]
 pub(super) fn check_remarks(text: &str, expected: &str) {
     fold(text, Limits::NONE, |session| {
-        assert_eq!(remarks_of(session).join(" "), expected, "{text}");
+        assert_eq!(own_remarks(session, "cache-"), expected, "{text}");
     });
 }
 

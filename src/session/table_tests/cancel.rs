@@ -27,7 +27,7 @@ const PAGE: &[(&str, &str)] = &[
     ),
     (
         "`> Q7 call t`, `> N cancelled{7}`, `< R7 {isError:true}`",
-        "cancelled late tool_error | errors=1 ! late-answer@3",
+        "cancelled late tool_error not-errored | errors=0 ! late-answer@3",
     ),
     (
         "`> Q1 tools/list`, `> N cancelled{1}`, `< R1 {tools:[s]}`",
@@ -59,7 +59,7 @@ const PAGE: &[(&str, &str)] = &[
     ),
     (
         "`> Q3 call t [c=a]`, `> Q3 call t [c=b]` (same client key), `> N cancelled{3} [c=d]`",
-        "pending, pending | ! cancel-ambiguous@3",
+        "pending, pending | ! call-repeated@2 cancel-ambiguous@3",
     ),
 ];
 

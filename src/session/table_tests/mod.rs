@@ -4,6 +4,7 @@
 mod cache;
 mod cancel;
 mod cost;
+mod count;
 mod elicitations;
 mod elicitations_more;
 mod http;

@@ -199,7 +199,8 @@ fn a_gap_turns_warnings_into_observations() {
         &format!("{ask}\n#2 < R1 {{}}{}", told(4, "20")),
         "progress-after-completion@4?",
     );
-    check_remarks(&format!("{ask}\n#3 > Q2 {ASK}"), "progress-token-shared@3?");
+    // The first one may have been answered in between: then it shares its token with nobody.
+    check_remarks(&format!("{ask}\n#3 > Q2 {ASK}"), "");
 }
 
 #[test]

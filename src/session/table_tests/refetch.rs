@@ -136,7 +136,7 @@ fn refetches_19_3() {
     for (row, cases) in REFETCH {
         for (text, expected) in cases {
             fold(&frames(text), Limits::NONE, |session| {
-                let found = remarks_of(session).join(" ");
+                let found = own_remarks(session, "cache-");
                 assert_eq!(found, *expected, "{row}: {}", frames(text));
             });
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(super) const ROWS: &[(&str, usize)] = &[("14.3", PAGE.len())];
+pub(super) const ROWS: &[(&str, usize)] = &[("14.3", PAGE.len()), ("21", 1)];
 
 const PAGE: [(&str, &str); 8] = [
     (
