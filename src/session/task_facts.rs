@@ -76,7 +76,8 @@ pub(super) fn handle_of<'a>(
     }
     let nested = read.raw.task.filter(|_| {
         // A plain result may hold a member of this name.
-        hop.wants_task && !read.has_content && AUGMENTED.contains(&method)
+        let may_be_one = hop.hidden_names.0 || AUGMENTED.contains(&method);
+        hop.wants_task && !read.has_content && may_be_one
     })?;
     let facts = TaskFacts::read(nested, redacted);
     let whole = facts.id != Known::Absent && facts.status != Known::Absent;
