@@ -59,6 +59,8 @@ pub use stats::{Durations, ToolStats};
 #[cfg(test)]
 mod filter_tests;
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
 mod property_tests;
 #[cfg(test)]
 mod sample_tests;
