@@ -204,7 +204,7 @@ impl Source {
                     session: "pace-1-000000000001",
                     label: "pace",
                     seq: self.seq,
-                    micros: self.seq * 500,
+                    micros: logs::instant(self.seq),
                     direction,
                     transport: "stdio",
                     payload: ("raw", &raw),
