@@ -140,6 +140,12 @@ mod tests {
             (r#"{"a":"x\\","b":"\""}"#, r#"{"b":"\"","a":"x\u005c"}"#),
             ("{}", "{ }"),
             (r#""\"""#, r#""\u0022""#),
+            (
+                r#""\b\f\n\r\t\\ \/ü""#,
+                r#""\u0008\u000C\u000a\u000d\u0009\u005c /\u00fc""#,
+            ),
+            (r#""a\u0041\\u0041\\\u0042\/""#, r#""aA\\u0041\\B/""#),
+            (r#""\ud83d\ude00 \u001f""#, r#""😀 \u001F""#),
         ];
         for (one, other) in equal {
             assert_eq!(
@@ -147,6 +153,13 @@ mod tests {
                 hash(other.as_bytes()),
                 "{one} {other}"
             );
+        }
+    }
+
+    #[test]
+    fn a_string_that_ends_in_an_escape_has_a_hash_too() {
+        for text in [r#""a\u00""#, r#""\u0041\u""#, r#""\""#, r#""\/\u1""#] {
+            assert_ne!(hash(text.as_bytes()), hash(b"\"a\""), "{text}");
         }
     }
 
