@@ -68,23 +68,12 @@ fn hash(value: &[u8]) -> u64 {
 
 /// The scalar at the beginning of valid JSON, and what follows it.
 fn split_scalar(rest: &[u8]) -> (&[u8], &[u8]) {
-    let mut end = 1;
-    if rest.first() == Some(&b'"') {
-        while let Some(step) = rest
-            .get(end..)
-            .and_then(|tail| memchr::memchr2(b'"', b'\\', tail))
-        {
-            end += step;
-            if rest.get(end) == Some(&b'"') {
-                break;
-            }
-            end += 2;
-        }
-        end += 1;
+    let end = if rest.first() == Some(&b'"') {
+        json::known_string_end(rest, 0)
     } else {
         let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']') || json::is_blank(*byte);
-        end = rest.iter().position(ends).unwrap_or(rest.len());
-    }
+        rest.iter().position(ends).unwrap_or(rest.len())
+    };
     rest.split_at_checked(end).unwrap_or((rest, &[]))
 }
 
@@ -115,10 +104,7 @@ fn scalar(token: &[u8]) -> u64 {
     else {
         return word(b'0', token);
     };
-    if memchr::memchr(b'\\', inner).is_none() {
-        return word(b'"', inner);
-    }
-    json::string(token).map_or_else(|| word(b'"', inner), |text| word(b'"', text.as_bytes()))
+    word(b'"', &json::unescaped_bytes(inner))
 }
 
 // Without a seed of the run: these hashes decide links, which must be the same in every run.
@@ -154,6 +140,12 @@ mod tests {
             (r#"{"a":"x\\","b":"\""}"#, r#"{"b":"\"","a":"x\u005c"}"#),
             ("{}", "{ }"),
             (r#""\"""#, r#""\u0022""#),
+            (
+                r#""\b\f\n\r\t\\ \/ü""#,
+                r#""\u0008\u000C\u000a\u000d\u0009\u005c /\u00fc""#,
+            ),
+            (r#""a\u0041\\u0041\\\u0042\/""#, r#""aA\\u0041\\B/""#),
+            (r#""\ud83d\ude00 \u001f""#, r#""😀 \u001F""#),
         ];
         for (one, other) in equal {
             assert_eq!(
@@ -161,6 +153,13 @@ mod tests {
                 hash(other.as_bytes()),
                 "{one} {other}"
             );
+        }
+    }
+
+    #[test]
+    fn a_string_that_ends_in_an_escape_has_a_hash_too() {
+        for text in [r#""a\u00""#, r#""\u0041\u""#, r#""\""#, r#""\/\u1""#] {
+            assert_ne!(hash(text.as_bytes()), hash(b"\"a\""), "{text}");
         }
     }
 

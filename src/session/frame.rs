@@ -203,6 +203,10 @@ impl Machine {
         self.exchange_went_well(at, facts);
         if at.redacted {
             self.unseen.redacted = at.row.seq;
+            if matches!(frame.kind, Kind::Invalid | Kind::Other) {
+                // It may have been a request, with any token.
+                self.hidden_token(at);
+            }
         }
         match frame.kind {
             Kind::Request => self.request(at, http, &frame.parts, facts),

@@ -130,6 +130,8 @@ mod filter_tests;
 #[cfg(test)]
 mod flood_tests;
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
 mod listing_tests;
 #[cfg(test)]
 mod property_tests;

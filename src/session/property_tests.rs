@@ -18,7 +18,7 @@ pub(super) fn key(id: &str) -> SessionKey {
 }
 
 /// Everything that must not depend on arrival, as text.
-fn snapshot(session: &Session) -> String {
+pub(super) fn snapshot(session: &Session) -> String {
     let mut text = format!("{:?}\n", session.counters());
     writeln!(
         text,

@@ -6,7 +6,7 @@ use std::ops::Range;
 pub use super::{
     compact::{compact_len, compact_pieces},
     scan::{Scanner, is_blank, skip_blanks},
-    text::{string, write_lossy, write_string},
+    text::{string, unescaped_bytes, write_lossy, write_string},
 };
 use super::{scan, text};
 
@@ -40,6 +40,12 @@ pub fn whole_value(bytes: &[u8]) -> Option<Range<usize>> {
     let start = skip_blanks(bytes, 0);
     let end = value_end(bytes, start, MAX_DEPTH).ok()?;
     (skip_blanks(bytes, end) == bytes.len()).then_some(start..end)
+}
+
+/// The end of the string that begins with its quote at `at`, in a text that was found to be JSON before; the
+/// length when it does not end.
+pub fn known_string_end(bytes: &[u8], at: usize) -> usize {
+    scan::known_string_end(bytes, at + 1).unwrap_or(bytes.len())
 }
 
 /// The members of the object `bytes`, which is a valid JSON value: key as written without its

@@ -158,14 +158,21 @@ pub(super) fn known_end(bytes: &[u8], at: usize) -> Result<usize, SyntaxError> {
     Err(SyntaxError { at })
 }
 
-/// As `string_end`, for a text that was found to be JSON before.
-pub(super) fn known_string_end(bytes: &[u8], mut at: usize) -> Result<usize, SyntaxError> {
-    while let Some(found) = memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
-        at += found;
-        if bytes.get(at) == Some(&b'"') {
-            return Ok(at + 1);
+/// As `string_end`, for a text that was found to be JSON before. Looks for the quote alone, since texts are full of
+/// escapes that are none: one with an even number of backslashes before it closes the string.
+pub(super) fn known_string_end(bytes: &[u8], start: usize) -> Result<usize, SyntaxError> {
+    let mut at = start;
+    while let Some(found) = memchr::memchr(b'"', bytes.get(at..).unwrap_or_default()) {
+        let inner = bytes.get(start..at + found).unwrap_or_default();
+        let escapes = inner
+            .iter()
+            .rev()
+            .take_while(|byte| **byte == b'\\')
+            .count();
+        at += found + 1;
+        if escapes.is_multiple_of(2) {
+            return Ok(at);
         }
-        at += 2;
     }
     Err(SyntaxError { at: bytes.len() })
 }
@@ -195,22 +202,49 @@ pub(super) fn string_end(bytes: &[u8], mut at: usize) -> Result<usize, SyntaxErr
 }
 
 /// The first byte from `at` that a JSON string cannot hold as it is: quote, backslash or a control
-/// character; the length when there is none. Looks at eight bytes at a time.
-pub(super) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        let found = special(u64::from_le_bytes(*chunk));
-        if found != 0 {
-            return at + (found.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
+/// character; the length when there is none. Looks at eight bytes at a time, and at 32 once it is far from the start.
+pub(super) fn plain_end(bytes: &[u8], at: usize) -> usize {
+    let (near, is_found) = plain_eights(bytes, at, 2);
+    if is_found {
+        return near;
     }
-    while bytes
-        .get(at)
-        .is_some_and(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\')
-    {
+    let mut at = near;
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<32>) {
+        // Without a way out in between, so that the compiler takes all of them at once.
+        if chunk.iter().fold(0, |any, byte| any | special_mark(*byte)) != 0 {
+            break;
+        }
+        at += 32;
+    }
+    let (mut at, is_found) = plain_eights(bytes, at, usize::MAX);
+    while !is_found && bytes.get(at).is_some_and(|byte| !is_special(*byte)) {
         at += 1;
     }
     at
+}
+
+/// Passes over at most that many times eight plain bytes; true when the byte that it stands at then is none.
+fn plain_eights(bytes: &[u8], mut at: usize, most: usize) -> (usize, bool) {
+    for _ in 0..most {
+        let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) else {
+            break;
+        };
+        let found = special(u64::from_le_bytes(*chunk));
+        if found != 0 {
+            return (at + (found.trailing_zeros() / 8) as usize, true);
+        }
+        at += 8;
+    }
+    (at, false)
+}
+
+fn is_special(byte: u8) -> bool {
+    special_mark(byte) != 0
+}
+
+/// 1 for a special byte; as a number, because the compiler takes many of these at once and no truth values.
+fn special_mark(byte: u8) -> u8 {
+    u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\')
 }
 
 /// The top bit of each byte that is special; bits above the lowest one may be wrong (a borrow).

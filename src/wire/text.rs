@@ -15,8 +15,19 @@ pub fn string(value: &[u8]) -> Option<Cow<'_, str>> {
 
 /// The text between the quotes of a valid JSON string.
 pub(super) fn unescaped(inner: &[u8]) -> Cow<'_, str> {
+    match unescaped_bytes(inner) {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => Cow::Owned(match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(bad) => String::from_utf8_lossy(bad.as_bytes()).into_owned(),
+        }),
+    }
+}
+
+/// As `string`, of what stands between the quotes, bad UTF-8 left as it is: for what is only compared.
+pub fn unescaped_bytes(inner: &[u8]) -> Cow<'_, [u8]> {
     let Some(first) = memchr::memchr(b'\\', inner) else {
-        return String::from_utf8_lossy(inner);
+        return Cow::Borrowed(inner);
     };
     let mut out = Vec::with_capacity(inner.len());
     let (plain, mut rest) = inner.split_at_checked(first).unwrap_or((inner, &[]));
@@ -28,10 +39,7 @@ pub(super) fn unescaped(inner: &[u8]) -> Cow<'_, str> {
         out.extend_from_slice(plain);
         rest = tail;
     }
-    Cow::Owned(match String::from_utf8(out) {
-        Ok(text) => text,
-        Err(bad) => String::from_utf8_lossy(bad.as_bytes()).into_owned(),
-    })
+    Cow::Owned(out)
 }
 
 /// Reads what follows a backslash; answers what follows the escape.

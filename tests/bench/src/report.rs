@@ -28,20 +28,27 @@ pub(crate) struct Figure {
 
 /// Prints figures as they come, and counts those beyond their budget.
 pub(crate) struct Report {
+    quick: bool,
     missed: usize,
     failed: usize,
 }
 
 impl Report {
-    pub(crate) fn start(quick: bool) -> Self {
+    pub(crate) fn start(quick: bool, shared: bool) -> Self {
         if quick {
             println!("quick run: it shows that everything works; its figures mean little");
+        }
+        if shared {
+            println!(
+                "shared machine: where both are measured, processor time is judged, not the clock"
+            );
         }
         println!(
             "{:<44} {:>10} {:>10} {:>7}  {:<22} baseline",
             "figure", "ours", "baseline", "ratio", "budget"
         );
         Self {
+            quick,
             missed: 0,
             failed: 0,
         }
@@ -87,11 +94,15 @@ impl Report {
         println!("{group}: could not be measured: {error}");
     }
 
-    /// Says how many figures are beyond their budget; fails only when a group could not be measured.
+    /// Says how many figures are beyond their budget. Fails when a group could not be measured, or when a figure
+    /// of a full run is beyond its budget.
     pub(crate) fn end(&self) -> Outcome<()> {
         println!("{} figures beyond their budget", self.missed);
         if self.failed > 0 {
             return Err(format!("{} groups could not be measured", self.failed).into());
+        }
+        if self.missed > 0 && !self.quick {
+            return Err("beyond a budget".into());
         }
         Ok(())
     }

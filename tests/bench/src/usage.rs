@@ -7,10 +7,19 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// Most memory that the process ever held, in MiB.
 pub(crate) fn peak_mib(process: u32) -> f64 {
+    status_kib(process, "VmHWM:") / 1024.0
+}
+
+/// Memory that the process holds now, in bytes.
+pub(crate) fn resident_bytes(process: u32) -> f64 {
+    status_kib(process, "VmRSS:") * 1024.0
+}
+
+fn status_kib(process: u32, name: &str) -> f64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-    kib.unwrap_or_default() / 1024.0
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok())
+        .unwrap_or_default()
 }
 
 /// Processor time of the process itself, without its children.
