@@ -5,7 +5,7 @@ use std::{fmt::Write as _, sync::Arc};
 
 use proptest::prelude::*;
 
-use super::{property_tests::snapshot, script_tests::check_sums, *};
+use super::{property_tests::snapshot, table_tests::check_sums, *};
 use crate::{
     base::Timestamp,
     record::{Envelope, HostName, LineReader, Payload, ReadEvent, Seq, SessionKey, script},
