@@ -21,6 +21,7 @@ Examples:
   mcpsnoop                        watch what is recorded on this machine
   mcpsnoop remote dev@build01     watch what is recorded over there, with its history
   mcpsnoop open files             look at the newest log of the server `files`
+  mcpsnoop export files           the same as JSON, for scripts
   mcpsnoop demo                   look around without recording anything";
 
 /// Records the traffic between an MCP client and its servers, and shows it here or over SSH.
@@ -35,7 +36,7 @@ Examples:
     after_help = EXAMPLES,
     subcommand_precedence_over_arg = true,
     max_term_width = 100,
-    override_usage = "mcpsnoop [OPTIONS] [--] COMMAND [ARGS]...\n       mcpsnoop [OPTIONS]\n       mcpsnoop <open|demo|remote|prune> ..."
+    override_usage = "mcpsnoop [OPTIONS] [--] COMMAND [ARGS]...\n       mcpsnoop [OPTIONS]\n       mcpsnoop <open|export|demo|remote|prune> ..."
 )]
 pub(super) struct Invocation {
     #[command(flatten)]
@@ -129,6 +130,8 @@ impl ShimArgs {
 pub(super) enum Command {
     /// Look at one session log, also while it grows
     Open(OpenArgs),
+    /// Write one session as one document, for scripts and for handing it on
+    Export(ExportArgs),
     /// Look around in a scripted session
     Demo(DemoArgs),
     /// Watch another machine's sessions over SSH, live and with history
@@ -156,6 +159,35 @@ pub(super) struct OpenArgs {
     pub(super) no_follow: bool,
     #[command(flatten)]
     pub(super) viewer: ViewerArgs,
+}
+
+/// `mcpsnoop export`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mcpsnoop export | jq .summary                  the newest session: figures by tool, slowest calls
+  mcpsnoop export files -o files.json            the newest session of the server `files`
+  mcpsnoop export files --filter 'tool:search status:err' | jq '.calls[].error'
+  mcpsnoop export files -T jsonl -o files.jsonl  that session alone, as a log again
+  xz -dc old.jsonl.xz | mcpsnoop export -
+
+Everything but the document goes to standard error. An existing file is replaced as a whole, or not at all.
+Command line and working directory of the server are left out of json; of jsonl they are a part.")]
+pub(super) struct ExportArgs {
+    /// Session id, prefix of one (3 characters or more), server label, path of a log, or `-` (default: the newest log)
+    pub(super) session: Option<String>,
+    /// `json`: calls, events and figures as one document; `jsonl`: a session log again
+    #[arg(short = 'T', long, value_name = "FORMAT", default_value = "json")]
+    pub(super) format: String,
+    /// File to write; `-` for standard output
+    #[arg(short, long, value_name = "PATH", default_value = "-")]
+    pub(super) output: PathBuf,
+    /// This session of a log that holds several (default: the first)
+    #[arg(long = "session", value_name = "ID")]
+    pub(super) inner: Option<String>,
+    /// With json: only frames that match, as the viewer's `/` filters, and their calls
+    #[arg(long, value_name = "QUERY")]
+    pub(super) filter: Option<String>,
 }
 
 /// `mcpsnoop demo`.

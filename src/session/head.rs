@@ -24,6 +24,8 @@ pub(super) struct Head {
     pub(super) format: u64,
     pub(super) dropped: Option<u64>,
     pub(super) end: Option<(Option<i32>, Option<String>)>,
+    /// Who closed first, in the word of the `end` record.
+    pub(super) closed_by: Option<String>,
     /// The server was the first to close.
     pub(super) closed_by_server: bool,
     pub(super) first: Option<Timestamp>,
@@ -88,6 +90,7 @@ impl Head {
                 self.dropped = dropped.or(self.dropped);
                 self.end = Some((code, signal));
                 self.closed_by_server = closer.as_deref() == Some("server");
+                self.closed_by = closer;
                 Control::None
             }
             Some("unobserved") => Control::Unobserved,

@@ -235,6 +235,11 @@ impl Session {
         Some((*code, signal.as_deref()))
     }
 
+    /// Who closed first, in the word of the `end` record (untrusted).
+    pub fn closed_by(&self) -> Option<&str> {
+        self.machine.head.closed_by.as_deref()
+    }
+
     /// True when the end record says that the server ended by itself, with an exit code other than 0
     /// or by a signal. When the client closed first or the recorder was told to end, how the server
     /// ended is no news.
