@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod export;
+#[cfg(test)]
 mod fault_proxy;
 #[cfg(test)]
 mod host_keys;

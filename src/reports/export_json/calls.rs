@@ -65,12 +65,14 @@ impl Document<'_> {
         })
     }
 
-    /// The frame that answered or refused it.
+    /// The frame that answered or refused it; an open call was only asked for more.
     fn answer_row(&self, call: &Call) -> Option<RowId> {
-        let is_parked = call.is_open();
+        if call.is_open() {
+            return None;
+        }
         let answer = call.hops.last().and_then(|hop| hop.answer);
         let refusal = || {
-            let refused = call.http_status != 0 && !is_parked;
+            let refused = call.http_status != 0;
             let mut linked = call.linked.iter().rev().copied();
             let fits = |row: &RowId| {
                 let position = self.session.position(*row);
@@ -186,8 +188,7 @@ fn notes(call: &Call, ends: &Ends, json: &mut Json<'_>) {
     json.mark("lost", call.lost);
     json.mark("uncertain", call.uncertain);
     json.count("request_seq", call.request_seq.0);
-    let answer = ends.answer_row.filter(|_| !call.is_open());
-    if let Some(answer) = answer {
+    if let Some(answer) = ends.answer_row {
         json.count("response_seq", answer.seq.0);
     }
     let http = ends

@@ -7,6 +7,8 @@ mod events;
 mod head;
 mod interactions;
 mod parts;
+#[cfg(test)]
+mod schema_tests;
 mod session;
 mod summary;
 #[cfg(test)]
