@@ -39,13 +39,12 @@ impl Timestamp {
         let nanos = format!("{:09}", self.0.rem_euclid(1_000_000_000));
         let fraction = nanos.trim_end_matches('0');
         let point = if fraction.is_empty() { "" } else { "." };
-        let zone = match minutes {
-            0 => "Z".to_owned(),
-            _ => {
-                let sign = if minutes < 0 { '-' } else { '+' };
-                let minutes = minutes.unsigned_abs();
-                format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
-            }
+        let zone = if minutes == 0 {
+            "Z".to_owned()
+        } else {
+            let sign = if minutes < 0 { '-' } else { '+' };
+            let minutes = minutes.unsigned_abs();
+            format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
         };
         format!("{seconds}{point}{fraction}{zone}")
     }

@@ -78,12 +78,11 @@ impl<'a> Layout<'a> {
     fn open(&mut self, bracket: u8, out: &mut Vec<u8>) {
         out.push(bracket);
         self.at = json::skip_blanks(self.value, self.at + 1);
-        match self.value.get(self.at) {
-            Some(close @ (b'}' | b']')) => self.push(*close, out),
-            _ => {
-                self.depth += 1;
-                new_line(out, self.depth);
-            }
+        if let Some(close @ (b'}' | b']')) = self.value.get(self.at) {
+            self.push(*close, out);
+        } else {
+            self.depth += 1;
+            new_line(out, self.depth);
         }
     }
 }

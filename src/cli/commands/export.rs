@@ -1,7 +1,7 @@
 //! `mcpsnoop export`: one recorded session as one document (export.md 1, 2).
 
 use std::{
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     os::fd::AsFd as _,
     path::{Path, PathBuf},
 };
@@ -51,6 +51,10 @@ pub(super) fn run(args: &ExportArgs, context: &Context) -> Result<Exit, Failure>
     };
     let explained = |error| naming::explained(&error, &named, state.as_ref(), context);
     let path = naming::choose(named.argument, state.as_ref(), context).map_err(explained)?;
+    if path.is_none() && io::stdin().is_terminal() {
+        return Err(Failure::usage("standard input is the terminal itself")
+            .hint("pipe a log into it: xz -dc old.jsonl.xz | mcpsnoop export -"));
+    }
     let input = open(path.as_deref()).map_err(explained)?;
     let target = Target::look(&args.output)?;
     target.refuse_input(&input)?;
@@ -180,8 +184,12 @@ impl<'a> Target<'a> {
     ) -> Result<Exit, Failure> {
         let (path, target) = match self {
             Self::StandardOutput => {
-                return match write(&mut io::stdout().lock()) {
-                    Ok(()) => Ok(Exit::Done),
+                let mut out = io::stdout().lock();
+                return match write(&mut out) {
+                    Ok(()) => out
+                        .flush()
+                        .map(|()| Exit::Done)
+                        .map_err(|error| output::output_failure(&error)),
                     Err(reports::Error::Write(error)) => Err(output::output_failure(&error)),
                     Err(error) => Err(of_report(&error)),
                 };

@@ -28,7 +28,8 @@ const MOST_NAMED: usize = 10;
 /// Takes what a scan of the log yields.
 pub struct Loader {
     wanted: Option<Arc<str>>,
-    path: Arc<PathBuf>,
+    /// Where every line is, but for its offset.
+    place: Place,
     key: Option<SessionKey>,
     /// The session id of the line before and whether it is the chosen one.
     last: Option<(Arc<str>, bool)>,
@@ -77,7 +78,11 @@ impl Loader {
     pub fn new(path: PathBuf, wanted: Option<&str>) -> Self {
         Self {
             wanted: wanted.map(Into::into),
-            path: Arc::new(path),
+            place: Place {
+                log: Arc::new(path),
+                offset: 0,
+                length: 0,
+            },
             key: None,
             last: None,
             model: Model::new(LIMITS),
@@ -141,7 +146,7 @@ impl Loader {
             length,
         };
         if self.order.note(entry) {
-            let place = place(&self.path, &entry);
+            let place = entry.place(&self.place);
             self.fold(envelope, &place);
         }
     }
@@ -161,7 +166,7 @@ impl Loader {
     /// The log has no bytes, no envelope, or no such session, or could not be read again.
     pub fn finish(mut self, scanned: Scanned) -> Result<Exported, Error> {
         if self.last.is_none() {
-            let path = self.path.to_path_buf();
+            let path = self.place.log.to_path_buf();
             return Err(Error::Log(if scanned.has_bytes {
                 LogError::NotALog { path }
             } else {
@@ -192,13 +197,12 @@ impl Loader {
     fn sort(&mut self, log: &KeptLog) -> Result<Sorted, Error> {
         self.offsets.sort();
         let mut lines = LinesAt::new(log);
-        let path = Arc::clone(&self.path);
-        let sorted = self.order.sort(&mut lines, |entry| place(&path, entry))?;
+        let sorted = self.order.sort(&mut lines, &self.place)?;
         if !sorted.again.is_empty() {
             self.model = Model::new(LIMITS);
         }
         for entry in &sorted.again {
-            let place = place(&path, entry);
+            let place = entry.place(&self.place);
             let line = lines.line(entry.seq, &place).map_err(Error::of_reading)?;
             self.fold(&line.envelope, &place);
         }
@@ -272,14 +276,5 @@ impl Exported {
     /// An instant as it was recorded (export.md 3).
     pub(in crate::reports) fn time(&self, instant: Timestamp) -> String {
         self.offsets.show(instant)
-    }
-}
-
-/// Where a line lies.
-pub(super) fn place(log: &Arc<PathBuf>, entry: &Entry) -> Place {
-    Place {
-        log: Arc::clone(log),
-        offset: entry.offset,
-        length: entry.length,
     }
 }

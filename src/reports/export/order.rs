@@ -17,6 +17,17 @@ pub(super) struct Entry {
     pub(super) length: u32,
 }
 
+impl Entry {
+    /// Where the line lies; `of` is a place in the same log.
+    pub(super) fn place(&self, of: &Place) -> Place {
+        Place {
+            offset: self.offset,
+            length: self.length,
+            ..of.clone()
+        }
+    }
+}
+
 /// Lines of the session in the order of the file.
 #[derive(Debug, Default)]
 pub(super) struct Order {
@@ -51,11 +62,7 @@ impl Order {
     }
 
     /// Looks at lines that came out of order or twice.
-    pub(super) fn sort(
-        &self,
-        lines: &mut LinesAt<'_>,
-        place: impl Fn(&Entry) -> Place,
-    ) -> Result<Sorted, Error> {
+    pub(super) fn sort(&self, lines: &mut LinesAt<'_>, place: &Place) -> Result<Sorted, Error> {
         let mut sorted = Sorted::default();
         if !self.is_mixed {
             return Ok(sorted);
@@ -65,7 +72,7 @@ impl Order {
         by_number.sort_by_key(|entry| entry.seq);
         for equal in by_number.chunk_by(|one, two| one.seq == two.seq) {
             if let [first, others @ ..] = equal {
-                let kept = keep(*first, others, lines, &place, &mut sorted)?;
+                let kept = keep(*first, others, lines, place, &mut sorted)?;
                 sorted.again.push(kept);
             }
         }
@@ -91,14 +98,14 @@ fn keep(
     first: Entry,
     others: &[Entry],
     lines: &mut LinesAt<'_>,
-    place: &impl Fn(&Entry) -> Place,
+    place: &Place,
     sorted: &mut Sorted,
 ) -> Result<Entry, Error> {
     if others.is_empty() {
         return Ok(first);
     }
     let mut read = |entry: &Entry| {
-        let line = lines.line(entry.seq, &place(entry));
+        let line = lines.line(entry.seq, &entry.place(place));
         line.map(|line| line.envelope).map_err(Error::of_reading)
     };
     let (mut kept, mut envelope) = (first, read(&first)?);

@@ -76,10 +76,13 @@ impl Document<'_> {
             mark = Some(at.max(before));
             nanos
         };
-        let timed = call.hops.iter().map(|hop| {
+        let last = call.hops.len().saturating_sub(1);
+        let timed = call.hops.iter().enumerate().map(|(at, hop)| {
             let wait = charge(hop.sent);
             let answered = hop.answer.and_then(|answer| self.instant(answer));
-            let taken = charge(answered);
+            // A hop without an answer took until the operation was given up.
+            let given_up = call.end.filter(|_| at == last && !call.is_open());
+            let taken = charge(answered.or(given_up));
             let (server, client) = if call.from_client {
                 (taken, wait)
             } else {
