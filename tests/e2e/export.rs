@@ -1,67 +1,44 @@
 //! `mcpsnoop export`: what goes where, what stays as it was, and how it ends.
 
-use std::{
-    fs,
-    os::unix::fs::{PermissionsExt as _, symlink},
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::{fs, process::Command};
 
-use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::{
     open::{Lines, age},
     support::{
         home::Home,
-        process::{Output, Running, run, run_with},
-        wait::wait_for,
+        process::{Output, run, run_with},
     },
 };
 
-const ID: &str = "files-101-0a0000000001";
+pub(crate) const ID: &str = "files-101-0a0000000001";
 
-fn lines() -> Lines {
+pub(crate) fn lines() -> Lines {
     Lines::new(ID, "files")
         .call("first_tool")
         .call("second_tool")
 }
 
-fn export(home: &Home, arguments: &[&str]) -> Command {
+pub(crate) fn export(home: &Home, arguments: &[&str]) -> Command {
     let mut command = home.mcpsnoop();
     command.arg("export").args(arguments);
     command
 }
 
 /// A shell script whose `$0` is the program.
-fn script(home: &Home, script: &str) -> Command {
+pub(crate) fn script(home: &Home, script: &str) -> Command {
     let mut command = home.command("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_mcpsnoop")]);
     command
 }
 
 #[track_caller]
-fn document(text: &[u8]) -> Value {
+pub(crate) fn document(text: &[u8]) -> Value {
     let mut document: Value = serde_json::from_slice(text).expect("a document");
     let made = document.as_object_mut().expect("an object");
     made.shift_remove("generated_at").expect("a time");
     document
-}
-
-/// What the folder of a test holds, hidden files included.
-fn names(home: &Home, folder: &str) -> Vec<String> {
-    let entries = fs::read_dir(home.path().join(folder)).expect("a folder");
-    let mut names: Vec<_> = entries
-        .map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .into_string()
-                .expect("a name")
-        })
-        .collect();
-    names.sort();
-    names
 }
 
 #[test]
@@ -153,173 +130,6 @@ fn what_cannot_be_exported_says_why() {
     for word in ["html", "otlp", " har", "--redact", "--max-embed"] {
         assert!(!help.contains(word), "{word} is not built yet");
     }
-}
-
-#[test]
-fn an_output_that_is_the_input_is_refused_by_any_name() {
-    let home = Home::new();
-    let log = home.write("d/log.jsonl", lines().text);
-    let before = fs::read(&log).expect("the log");
-    fs::hard_link(&log, home.path().join("d/hard")).expect("a link");
-    symlink("log.jsonl", home.path().join("d/soft")).expect("a link");
-    symlink("d/log.jsonl", home.path().join("far")).expect("a link");
-    for arguments in [
-        "export d/log.jsonl -o d/log.jsonl",
-        "export d/log.jsonl -o ./d/../d/log.jsonl",
-        "export d/log.jsonl -o d/hard",
-        "export d/hard -o d/soft -T jsonl",
-        "export far -o d/hard",
-        "export - -o d/log.jsonl < d/log.jsonl",
-        "export d/log.jsonl -o /dev/fd/3 3>> d/log.jsonl",
-        "export d/log.jsonl >> d/log.jsonl",
-    ] {
-        let refused = run(&mut script(&home, &format!("exec \"$0\" {arguments}"))).expect_code(1);
-        assert!(
-            refused.err().contains("output is the input file"),
-            "{arguments}: {}",
-            refused.err()
-        );
-        assert_eq!(fs::read(&log).expect("the log"), before, "{arguments}");
-    }
-    assert_eq!(names(&home, "d"), ["hard", "log.jsonl", "soft"]);
-}
-
-#[test]
-fn a_file_is_replaced_whole_keeps_its_mode_and_the_link_to_it() {
-    let home = Home::new();
-    let log = home.write("log.jsonl", lines().end().text);
-    let out = home.write("d/out.json", "old");
-    fs::set_permissions(&out, fs::Permissions::from_mode(0o640)).expect("a mode");
-    symlink("d/out.json", home.path().join("link")).expect("a link");
-    let log = log.to_str().expect("a path");
-    run(&mut export(&home, &[log, "-o", "link"])).expect_code(0);
-    let mode = |path: &Path| fs::metadata(path).expect("a file").permissions().mode() & 0o7777;
-    assert_eq!(
-        document(&fs::read(&out).expect("a document"))["session"]["id"],
-        ID
-    );
-    assert_eq!(mode(&out), 0o640);
-    assert!(
-        fs::symlink_metadata(home.path().join("link"))
-            .expect("a link")
-            .is_symlink()
-    );
-    run(&mut export(&home, &[log, "-o", "new/er/out.json"])).expect_code(0);
-    assert_eq!(mode(&home.path().join("new/er/out.json")), 0o600);
-    assert_eq!(mode(&home.path().join("new")), 0o700);
-    assert_eq!(names(&home, "d"), ["out.json"]);
-    let through = run(&mut export(&home, &[log, "-o", "/dev/stdout"])).expect_code(0);
-    assert_eq!(document(&through.stdout)["session"]["id"], ID);
-}
-
-/// A log whose document has a few megabytes.
-fn large(home: &Home) -> PathBuf {
-    let mut log = lines();
-    for id in 1_000..1_400 {
-        let text = "x".repeat(4_000);
-        log.push(
-            "c2s",
-            &format!(r#""raw":{{"jsonrpc":"2.0","id":{id},"method":"m","params":["{text}"]}}"#),
-        );
-    }
-    home.write("large.jsonl", log.text)
-}
-
-#[test]
-fn a_write_that_fails_leaves_what_was_there() {
-    let home = Home::new();
-    large(&home);
-    home.write("d/out.json", "old");
-    for target in ["d/out.json", "d/new.json"] {
-        let limited = format!("ulimit -f 512; exec \"$0\" export large.jsonl -o {target}");
-        let failed = run(&mut script(&home, &limited)).expect_code(1);
-        assert!(
-            failed.err().contains(&format!("cannot write `{target}`")),
-            "{}",
-            failed.err()
-        );
-        assert_eq!(names(&home, "d"), ["out.json"]);
-    }
-    assert_eq!(
-        fs::read(home.path().join("d/out.json")).expect("a file"),
-        b"old"
-    );
-    if Path::new("/dev/full").exists() {
-        let failed = run(&mut export(&home, &["large.jsonl", "-o", "/dev/full"])).expect_code(1);
-        assert!(failed.err().contains("caused by"), "{}", failed.err());
-    }
-}
-
-#[test]
-fn a_reader_that_has_enough_ends_it_quietly() {
-    let home = Home::new();
-    large(&home);
-    let line = "\"$0\" export large.jsonl; echo $? >&2";
-    let piped = run(&mut script(
-        &home,
-        &format!("({line}) | head -c 100 >/dev/null"),
-    ));
-    assert_eq!(piped.err(), "141\n");
-}
-
-#[test]
-fn a_signal_removes_the_temporary_file() {
-    let home = Home::new();
-    large(&home);
-    home.write("d/out.json", "old");
-    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::HUP, 129)] {
-        // The log is larger than what is read ahead, so that the second pass meets a stopped end.
-        let mut command = export(&home, &["large.jsonl", "-o", "d/out.json"]);
-        command.stdin(Stdio::null());
-        let ended = stop_while_writing(&home, &mut command, signal);
-        if let Some(ended) = ended {
-            assert_eq!(ended.code, Some(code), "{}", ended.err());
-            assert_eq!(
-                fs::read(home.path().join("d/out.json")).expect("a file"),
-                b"old"
-            );
-        }
-        assert_eq!(names(&home, "d"), ["out.json"]);
-        home.write("d/out.json", "old");
-    }
-}
-
-/// Sends the signal as soon as the temporary file is there; `None` when the command was faster.
-fn stop_while_writing(home: &Home, command: &mut Command, signal: Signal) -> Option<Output> {
-    let mut running = Running::start(command);
-    let begun = wait_for("a temporary file", || {
-        if names(home, "d").len() > 1 {
-            running.signal(signal);
-            return Some(true);
-        }
-        (!running.is_running()).then_some(false)
-    });
-    let ended = running.wait();
-    (begun && ended.code != Some(0)).then_some(ended)
-}
-
-#[test]
-fn a_folder_that_cannot_be_written_has_its_file_written_in_place() {
-    if rustix::process::geteuid().is_root() {
-        // Root may write everywhere; the same is tested with a file system that is read-only where one can be made.
-        return;
-    }
-    let home = Home::new();
-    home.write("log.jsonl", lines().text);
-    home.write("d/out.json", "old");
-    let folder = home.path().join("d");
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("a mode");
-    let written = run(&mut export(&home, &["log.jsonl", "-o", "d/out.json"])).expect_code(0);
-    assert!(
-        written
-            .err()
-            .contains("note: not atomic, directory is not writable")
-    );
-    assert_eq!(
-        document(&fs::read(folder.join("out.json")).expect("a document"))["session"]["id"],
-        ID
-    );
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("a mode");
 }
 
 #[test]

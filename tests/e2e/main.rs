@@ -5,6 +5,8 @@ mod demo;
 #[cfg(test)]
 mod export;
 #[cfg(test)]
+mod export_output;
+#[cfg(test)]
 mod fault_proxy;
 #[cfg(test)]
 mod host_keys;

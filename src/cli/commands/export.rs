@@ -19,8 +19,8 @@ use super::{
     naming::{self, Named},
 };
 use crate::cli::{
-    args::ExportArgs,
     context::Context,
+    export_args::ExportArgs,
     failure::{Exit, Failure},
     output,
 };

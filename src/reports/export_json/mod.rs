@@ -1,11 +1,15 @@
 //! A session as one JSON document (export.md 4): streamed, never built as one value. Each file
 //! writes one part of it; `parts` cuts the document so that several threads lay it out.
 
+#[cfg(test)]
+mod call_tests;
 mod calls;
 mod capabilities;
 mod events;
 mod head;
 mod interactions;
+#[cfg(test)]
+mod log_tests;
 mod parts;
 #[cfg(test)]
 mod schema_tests;
