@@ -94,11 +94,12 @@ mod tests {
             KeptLog::memory(Bytes::from(content.clone())),
         ] {
             let mut lines = LinesAt::new(&log);
-            let mut at = 12_345_usize;
-            for turn in 0..2_000_usize {
+            let mut at = 12_345;
+            for turn in 0..2_000_u32 {
                 let length = if turn % 97 == 0 { 400_000 } else { turn };
-                let found = lines.bytes(at as u64, length as u32).unwrap();
-                assert_eq!(found, &content[at..at + length]);
+                let found = lines.bytes(at.into(), length).unwrap();
+                let (from, to) = (at as usize, (at + length) as usize);
+                assert_eq!(found, &content[from..to]);
                 at = (at + 1_000 + turn * 7_919) % 600_000;
             }
             assert!(lines.bytes(999_999, 2).is_err());
@@ -113,7 +114,7 @@ mod tests {
         let place = |length: usize| Place {
             log: Arc::new(PathBuf::new()),
             offset: 0,
-            length: length as u32,
+            length: u32::try_from(length).unwrap(),
         };
         let mut lines = LinesAt::new(&log);
         let line = lines.line(Seq(7), &place(text.len())).unwrap();

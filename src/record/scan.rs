@@ -149,14 +149,14 @@ mod tests {
     const LINES: &str = "{\"session_id\":\"s\",\"seq\":1,\"direction\":\"c2s\"}\nnonsense\n{\"session_id\":\"s\",\"seq\":2,\"direction\":\"s2c\"}\n{\"torn";
 
     fn seen(input: LogInput, folder: &Path) -> (String, Scanned) {
-        let mut text = String::new();
+        let mut seen = Vec::new();
         let scanned = scan_log(input, folder, &mut |event| match event {
             ReadEvent::Line { line, offset } => {
-                text += &format!("{}@{offset} ", line.envelope.seq);
+                seen.push(format!("{}@{offset}", line.envelope.seq));
             }
-            ReadEvent::Damage(damage) => text += &format!("line {} ", damage.line),
+            ReadEvent::Damage(damage) => seen.push(format!("line {}", damage.line)),
         });
-        (text, scanned.unwrap())
+        (seen.join(" "), scanned.unwrap())
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         };
         for input in [LogInput::open(&path).unwrap(), stream] {
             let (text, scanned) = seen(input, folder.path());
-            assert_eq!(text, "1@0 line 2 2@53 ");
+            assert_eq!(text, "1@0 line 2 2@53");
             assert!(scanned.torn && scanned.has_bytes);
             assert_eq!(&scanned.log.read(44, 8).unwrap()[..], b"nonsense");
         }
@@ -191,7 +191,7 @@ mod tests {
             from: From::File(file, 53),
         };
         let (text, scanned) = seen(input, Path::new("/"));
-        assert_eq!(text, "2@53 ");
+        assert_eq!(text, "2@53");
         assert!(scanned.torn);
     }
 }

@@ -4,6 +4,7 @@ use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use rustix::process::Signal;
@@ -12,6 +13,7 @@ use crate::{
     export::{ID, document, export, lines, script},
     support::{
         home::Home,
+        parts::need,
         process::{Running, run},
         wait::wait_for,
     },
@@ -170,26 +172,47 @@ fn a_signal_removes_the_temporary_file() {
     }
 }
 
+/// A user that no test runs as.
+const NOBODY: u32 = 65_534;
+
+/// The program as somebody whom permissions hold: root may write everywhere.
+fn as_a_plain_user(home: &Home, owned: &[&Path]) -> Option<Command> {
+    if !rustix::process::geteuid().is_root() {
+        return Some(home.mcpsnoop());
+    }
+    let setpriv = need("setpriv")?;
+    for path in owned {
+        std::os::unix::fs::chown(path, Some(NOBODY), None).expect("a new owner");
+    }
+    let mut command = home.command(setpriv);
+    let program = env!("CARGO_BIN_EXE_mcpsnoop");
+    command.args([&format!("--reuid={NOBODY}"), "--clear-groups", program]);
+    Some(command)
+}
+
 #[test]
 fn a_folder_that_cannot_be_written_has_its_file_written_in_place() {
-    if rustix::process::geteuid().is_root() {
-        // Root may write everywhere; the same is tested with a file system that is read-only where one can be made.
-        return;
-    }
     let home = Home::new();
-    home.write("log.jsonl", lines().text);
-    home.write("d/out.json", "old");
+    let log = home.write("log.jsonl", lines().text);
+    let out = home.write("d/out.json", "old ".repeat(10_000));
     let folder = home.path().join("d");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("a mode");
-    let written = run(&mut export(&home, &["log.jsonl", "-o", "d/out.json"])).expect_code(0);
-    assert!(
-        written
-            .err()
-            .contains("note: not atomic, directory is not writable")
-    );
+    let export = |target: &str| {
+        let mut command = as_a_plain_user(&home, &[home.path(), &log, &folder, &out])?;
+        Some(run(command.args(["export", "log.jsonl", "-o", target])))
+    };
+    let Some(written) = export("d/out.json") else {
+        return;
+    };
+    let written = written.expect_code(0);
     assert_eq!(
-        document(&fs::read(folder.join("out.json")).expect("a document"))["session"]["id"],
-        ID
+        written.err(),
+        "note: not atomic, directory is not writable\n"
     );
+    let found = document(&fs::read(&out).expect("a document"));
+    assert_eq!(found["session"]["id"], ID);
+    let refused = export("d/new.json").expect("as before").expect_code(1);
+    assert!(refused.err().contains("cannot write `d/new.json`"));
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("a mode");
+    assert_eq!(names(&home, "d"), ["out.json"]);
 }

@@ -8,12 +8,12 @@ const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-0
 
 /// The values of these members, `null` for one that is absent.
 #[track_caller]
-fn check(object: &Value, members: &[&str], expected: Value) {
+fn check(object: &Value, members: &[&str], expected: &Value) {
     let found: Vec<Value> = members
         .iter()
         .map(|name| object.get(name).cloned().unwrap_or_default())
         .collect();
-    assert_eq!(Value::from(found), expected, "{object:#}");
+    assert_eq!(Value::from(found), *expected, "{object:#}");
 }
 
 /// A booking that asks twice, as in session-model.md 6.
@@ -60,7 +60,7 @@ fn an_operation_of_several_requests_is_one_call() {
             "request_seq",
             "response_seq",
         ],
-        json!(["1", 3, 1200, 38200, {"ok": 1}, 1, 6]),
+        &json!(["1", 3, 1200, 38200, {"ok": 1}, 1, 6]),
     );
     assert_eq!(calls[0]["params"].get("inputResponses"), None);
     let interaction = &document["interactions"][0];
@@ -73,7 +73,7 @@ fn an_operation_of_several_requests_is_one_call() {
             "duration_ms",
             "hops_complete",
         ],
-        json!([3, 1200, 37000, 38200, true]),
+        &json!([3, 1200, 37000, 38200, true]),
     );
     let members = [
         "request_id",
@@ -91,12 +91,12 @@ fn an_operation_of_several_requests_is_one_call() {
     .into_iter()
     .enumerate()
     {
-        check(&interaction["hops"][at], &members, expected);
+        check(&interaction["hops"][at], &members, &expected);
     }
     check(
         &interaction["hops"][1],
         &["request_at", "response_at"],
-        json!(["2026-09-01T09:59:12.4Z", "2026-09-01T09:59:12.7Z"]),
+        &json!(["2026-09-01T09:59:12.4Z", "2026-09-01T09:59:12.7Z"]),
     );
 }
 
@@ -117,12 +117,12 @@ fn a_call_that_waits_for_its_requester_has_no_result_yet() {
             "ended_at",
             "duration_ms",
         ],
-        json!(["pending", "client", "pending", null, null, null, null]),
+        &json!(["pending", "client", "pending", null, null, null, null]),
     );
     check(
         &document["session"],
         &["pending", "parked", "complete"],
-        json!([1, 1, true]),
+        &json!([1, 1, true]),
     );
 }
 
@@ -147,7 +147,7 @@ fn cancelled_calls_say_when_and_why() {
     check(
         &document["calls"][0],
         &members,
-        json!([
+        &json!([
             "cancelled",
             "call_cancelled",
             "2026-09-01T09:59:00.02Z",
@@ -162,13 +162,13 @@ fn cancelled_calls_say_when_and_why() {
     check(
         &document["interactions"][0],
         &["server_time_ms", "hops_complete"],
-        json!([20, true]),
+        &json!([20, true]),
     );
     let document = log.raw(95, "s2c", r#"{"id":1,"result":{}}"#).document();
     check(
         &document["calls"][0],
         &members,
-        json!([
+        &json!([
             "cancelled",
             "late_result",
             "2026-09-01T09:59:00.02Z",
@@ -202,12 +202,12 @@ fn a_request_of_the_server_takes_the_client_s_time() {
             "server_time_ms",
             "duration_ms",
         ],
-        json!(["s2c", false, null, null, 3000]),
+        &json!(["s2c", false, null, null, 3000]),
     );
     check(
         &document["interactions"][0],
         &["server_time_ms", "client_turnaround_ms", "hops_complete"],
-        json!([0, 3000, true]),
+        &json!([0, 3000, true]),
     );
     assert_eq!(document["summary"]["slowest_calls"], json!([]));
 }
@@ -233,12 +233,12 @@ fn a_reused_id_gives_two_calls() {
     check(
         &calls[0],
         &members,
-        json!(["1", "superseded", "superseded", false, false, null, null]),
+        &json!(["1", "superseded", "superseded", false, false, null, null]),
     );
     check(
         &calls[1],
         &members,
-        json!([
+        &json!([
             "1",
             "failed",
             "error",
@@ -259,6 +259,6 @@ fn a_reused_id_gives_two_calls() {
             "measured",
             "p99_ms",
         ],
-        json!([2, 1, 0, 1, 1, 1, 25]),
+        &json!([2, 1, 0, 1, 1, 1, 25]),
     );
 }

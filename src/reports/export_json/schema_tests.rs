@@ -210,9 +210,10 @@ fn the_check_finds_faults() {
         .raw(0, "c2s", r#"{"id":1,"method":"x"}"#)
         .document();
     assert!(schema.faults(&whole).is_empty());
-    let changes: [(&str, fn(&mut Value)); 6] = [
+    type Change = (&'static str, fn(&mut Value));
+    let changes: [Change; 6] = [
         ("/session/extra: has no place", |all| {
-            all["session"]["extra"] = 1.into()
+            all["session"]["extra"] = 1.into();
         }),
         ("/calls/0: required", |all| {
             all["calls"][0]
