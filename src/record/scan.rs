@@ -173,9 +173,9 @@ mod tests {
         };
         for input in [LogInput::open(&path).unwrap(), stream] {
             let (text, scanned) = seen(input, folder.path());
-            assert_eq!(text, "1@0 line 2 2@53");
+            assert_eq!(text, "1@0 line 2 2@54");
             assert!(scanned.torn && scanned.has_bytes);
-            assert_eq!(&scanned.log.read(44, 8).unwrap()[..], b"nonsense");
+            assert_eq!(&scanned.log.read(45, 8).unwrap()[..], b"nonsense");
         }
     }
 
@@ -188,10 +188,10 @@ mod tests {
         };
         let input = LogInput {
             path: "-".into(),
-            from: From::File(file, 53),
+            from: From::File(file, 54),
         };
         let (text, scanned) = seen(input, Path::new("/"));
-        assert_eq!(text, "2@53");
+        assert_eq!(text, "2@54");
         assert!(scanned.torn);
     }
 }
