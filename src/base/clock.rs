@@ -31,6 +31,42 @@ impl Timestamp {
         })
     }
 
+    /// RFC 3339 at an offset from UTC in minutes, the fraction without trailing zeros (export.md 3).
+    pub fn at_offset(self, minutes: i16) -> String {
+        let shift = i64::from(minutes) * 60 * 1_000_000_000;
+        let shown = Self(self.0.saturating_add(shift)).to_string();
+        let seconds = shown.split('.').next().unwrap_or_default();
+        let nanos = format!("{:09}", self.0.rem_euclid(1_000_000_000));
+        let fraction = nanos.trim_end_matches('0');
+        let point = if fraction.is_empty() { "" } else { "." };
+        let zone = if minutes == 0 {
+            "Z".to_owned()
+        } else {
+            let sign = if minutes < 0 { '-' } else { '+' };
+            let minutes = minutes.unsigned_abs();
+            format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+        };
+        format!("{seconds}{point}{fraction}{zone}")
+    }
+
+    /// The offset that a text which `parse` accepts is written at, in minutes.
+    pub fn offset_of(text: &str) -> i16 {
+        let Some([sign @ (b'+' | b'-'), hours @ .., b':', tens, ones]) =
+            text.as_bytes().last_chunk::<6>()
+        else {
+            return 0;
+        };
+        let number = |digits: [u8; 2]| -> Option<i64> {
+            let [tens, ones] = digits;
+            Some(digit(tens)? * 10 + digit(ones)?)
+        };
+        let minutes = number(*hours)
+            .zip(number([*tens, *ones]))
+            .and_then(|(hours, minutes)| i16::try_from(hours * 60 + minutes).ok())
+            .unwrap_or(0);
+        if *sign == b'-' { -minutes } else { minutes }
+    }
+
     /// Seconds of the Unix epoch, rounded down.
     pub const fn as_secs(self) -> i64 {
         self.0.div_euclid(1_000_000_000)
@@ -221,6 +257,28 @@ mod tests {
             "2026-09-01T08:00:00.000120Z"
         );
         assert_eq!(Timestamp(-1).to_string(), "1969-12-31T23:59:59.999999Z");
+    }
+
+    #[test]
+    fn an_instant_is_shown_as_it_was_recorded() {
+        for text in [
+            "2026-09-01T08:00:00Z",
+            "2026-09-01T08:00:00.1Z",
+            "2026-09-01T08:00:00.000000009Z",
+            "2026-09-01T10:00:00.25+02:00",
+            "2026-08-31T22:15:00-09:45",
+            "1969-12-31T23:59:59.5Z",
+        ] {
+            let instant = Timestamp::parse(text).unwrap();
+            assert_eq!(instant.at_offset(Timestamp::offset_of(text)), text);
+        }
+        for (text, minutes) in [
+            ("2026-09-01T08:00:00z", 0),
+            ("x", 0),
+            ("2026-09-01T08:00:00+00:00", 0),
+        ] {
+            assert_eq!(Timestamp::offset_of(text), minutes, "{text}");
+        }
     }
 
     #[test]

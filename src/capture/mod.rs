@@ -33,3 +33,4 @@ pub use error::Error;
 pub use launch::exec_plain;
 pub use script_player::ScriptPlayer;
 pub use shim::{Finished, ShimOptions, run_shim};
+pub use signals::ignored_signals;

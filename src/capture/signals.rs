@@ -127,14 +127,14 @@ fn is_in_foreground() -> bool {
 
 /// The signals that are ignored now, as a mask whose bit 0 is signal 1.
 #[cfg(target_os = "linux")]
-fn ignored_signals() -> u64 {
+pub fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     ignored_mask(&status)
 }
 
 /// Other systems tell only through a call that is not safe Rust: there everything is caught.
 #[cfg(not(target_os = "linux"))]
-const fn ignored_signals() -> u64 {
+pub const fn ignored_signals() -> u64 {
     0
 }
 

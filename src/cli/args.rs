@@ -4,6 +4,8 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use super::export_args::ExportArgs;
+
 /// What the arguments ask for.
 pub(super) enum Read {
     /// Run this.
@@ -21,6 +23,7 @@ Examples:
   mcpsnoop                        watch what is recorded on this machine
   mcpsnoop remote dev@build01     watch what is recorded over there, with its history
   mcpsnoop open files             look at the newest log of the server `files`
+  mcpsnoop export files           the same as JSON, for scripts
   mcpsnoop demo                   look around without recording anything";
 
 /// Records the traffic between an MCP client and its servers, and shows it here or over SSH.
@@ -35,7 +38,7 @@ Examples:
     after_help = EXAMPLES,
     subcommand_precedence_over_arg = true,
     max_term_width = 100,
-    override_usage = "mcpsnoop [OPTIONS] [--] COMMAND [ARGS]...\n       mcpsnoop [OPTIONS]\n       mcpsnoop <open|demo|remote|prune> ..."
+    override_usage = "mcpsnoop [OPTIONS] [--] COMMAND [ARGS]...\n       mcpsnoop [OPTIONS]\n       mcpsnoop <open|export|demo|remote|prune> ..."
 )]
 pub(super) struct Invocation {
     #[command(flatten)]
@@ -129,6 +132,8 @@ impl ShimArgs {
 pub(super) enum Command {
     /// Look at one session log, also while it grows
     Open(OpenArgs),
+    /// Write one session as one document, for scripts and for handing it on
+    Export(ExportArgs),
     /// Look around in a scripted session
     Demo(DemoArgs),
     /// Watch another machine's sessions over SSH, live and with history

@@ -143,18 +143,25 @@ fn sources(error: &dyn StdError) -> Vec<String> {
 /// Commands that look at one session end with 2 when it cannot be found or read (history.md 1).
 impl From<record::Error> for Failure {
     fn from(error: record::Error) -> Self {
-        let hints: Vec<String> = match &error {
+        Self::of_log(&error, "open", Exit::Usage)
+    }
+}
+
+impl Failure {
+    /// A log that was named to a command and cannot be found or read.
+    pub(super) fn of_log(error: &record::Error, command: &str, exit: Exit) -> Self {
+        let hints: Vec<String> = match error {
             record::Error::NotFound { nearest, .. } if nearest.is_empty() => {
                 vec!["`mcpsnoop` lists the sessions of this machine".to_owned()]
             }
             record::Error::NotFound { nearest, .. } => nearest
                 .iter()
-                .map(|id| format!("mcpsnoop open {id}"))
+                .map(|id| format!("mcpsnoop {command} {id}"))
                 .collect(),
             record::Error::Ambiguous { candidates, .. } => candidates
                 .iter()
                 .map(|(id, label, last)| {
-                    format!("mcpsnoop open {id}   ({label}, last change {last})")
+                    format!("mcpsnoop {command} {id}   ({label}, last change {last})")
                 })
                 .collect(),
             record::Error::IsDirectory { .. } => {
@@ -166,7 +173,7 @@ impl From<record::Error> for Failure {
             record::Error::NoStateDir => {
                 vec!["set MCPSNOOP_HOME to the directory that holds `sessions`".to_owned()]
             }
-            record::Error::Empty { path } => return of_nothing(path),
+            record::Error::Empty { path } => return of_nothing(path, exit),
             record::Error::NotALog { .. } => {
                 vec!["a session log holds one JSON object a line, with session_id, seq and direction".to_owned()]
             }
@@ -174,22 +181,22 @@ impl From<record::Error> for Failure {
         };
         Self {
             hints,
-            ..Self::of(Exit::Usage, &error)
+            ..Self::of(exit, error)
         }
     }
 }
 
 /// A log without a byte. Of a pipe or a device nobody knows who should have written.
-fn of_nothing(path: &Path) -> Failure {
+fn of_nothing(path: &Path, exit: Exit) -> Failure {
     let shown = match path.to_str() {
         Some("-") => "standard input".to_owned(),
         _ => format!("`{}`", quoted_bytes(path.as_os_str().as_encoded_bytes())),
     };
     if path.is_file() {
-        return Failure::usage(format!("{shown} is empty"))
+        return Failure::new(exit, format!("{shown} is empty"))
             .hint("if it is being recorded: not a message has come yet");
     }
-    Failure::usage(format!("nothing came in from {shown}"))
+    Failure::new(exit, format!("nothing came in from {shown}"))
         .hint("check what writes into it: a log must come, one JSON object a line")
 }
 

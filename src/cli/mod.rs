@@ -6,6 +6,7 @@ mod asking;
 mod commands;
 mod config;
 mod context;
+mod export_args;
 mod failure;
 mod listing;
 mod output;

@@ -24,6 +24,16 @@ pub(super) fn keep_one(one: Box<FeedFrame>, two: Box<FeedFrame>) -> (Box<FeedFra
     (kept, differ)
 }
 
+/// True when two envelopes of one number say the same (session-model.md 2.1.1).
+pub fn says_the_same(one: &Envelope, two: &Envelope) -> bool {
+    is_equal(one, two)
+}
+
+/// True when `new` is kept of two envelopes of one number that differ (session-model.md 2.1.2).
+pub fn takes_precedence(new: &Envelope, known: &Envelope) -> bool {
+    rank(new) < rank(known)
+}
+
 /// Equal in every decoded field, but for the name that a reader gave to a later run.
 fn is_equal(one: &Envelope, two: &Envelope) -> bool {
     let named = Envelope {

@@ -5,6 +5,10 @@ mod counts;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod export;
+#[cfg(test)]
+mod export_output;
+#[cfg(test)]
 mod fault_proxy;
 #[cfg(test)]
 mod host_keys;

@@ -12,7 +12,9 @@ fn version_and_help_go_to_standard_output() {
     );
     let help = process::run(home.mcpsnoop().arg("--help")).expect_code(0);
     assert!(help.err().is_empty());
-    for word in ["-- npx", "remote", "open", "demo", "prune", "--label"] {
+    for word in [
+        "-- npx", "remote", "open", "export", "demo", "prune", "--label",
+    ] {
         assert!(
             help.out().contains(word),
             "{word} is not in\n{}",

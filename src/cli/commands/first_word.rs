@@ -11,7 +11,7 @@ use mcpsnoop::base::{Env, edits, quoted_bytes};
 use crate::cli::failure::Failure;
 
 /// Subcommands that a slip may have meant.
-const SUBCOMMANDS: [&str; 4] = ["open", "demo", "remote", "prune"];
+const SUBCOMMANDS: [&str; 5] = ["open", "export", "demo", "remote", "prune"];
 /// Letters that a slip may have changed.
 const SLIP: usize = 2;
 
@@ -48,7 +48,7 @@ pub(super) fn check(command: &[OsString], env: &Env) -> Result<(), Failure> {
             "`mcpsnoop` alone lists the sessions of this machine, `mcpsnoop remote --list HOST` those of another",
         ),
         (Some(name), _) => failure.hint(format!("did you mean `mcpsnoop {name}`?")),
-        (None, _) => failure.hint("subcommands: open, demo, remote, prune"),
+        (None, _) => failure.hint("subcommands: open, export, demo, remote, prune"),
     };
     Err(failure.hint("a command to record: mcpsnoop -- COMMAND [ARGS]..."))
 }

@@ -1,7 +1,11 @@
 //! One command a file. `run` is the one list that names them.
 
 mod demo;
+mod ending;
+mod export;
+mod export_notes;
 mod first_word;
+mod naming;
 mod open;
 mod prune;
 mod remote;
@@ -44,6 +48,7 @@ pub(super) fn run(invocation: Invocation) -> Result<Exit, Failure> {
             }
             return match other {
                 Some(Command::Open(args)) => open::run(args, &context),
+                Some(Command::Export(args)) => export::run(&args, &context),
                 Some(Command::Demo(args)) => demo::run(&args, &context),
                 Some(Command::Remote(args)) => remote::run(&args, &context),
                 Some(Command::Prune(args)) => prune::run(&args, &context),

@@ -3,7 +3,6 @@
 use std::{
     io::IsTerminal as _,
     os::unix::fs::FileTypeExt as _,
-    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -13,14 +12,16 @@ use std::{
 };
 
 use mcpsnoop::{
-    base::{Timestamp, quoted},
     feed::{Closed, FeedEvent, FeedReceiver, channel},
     hub::{OpenedLog, OpenedSource, run_opened},
-    record::{self, SessionChoice, StateDir, choose_recorded, choose_session},
+    record::{self, StateDir},
     tui::{FirstScreen, run_viewer},
 };
 
-use super::watch::{REQUEST_LIMIT, announce, beside, exit_of, require_terminal, viewer_options};
+use super::{
+    naming,
+    watch::{REQUEST_LIMIT, beside, exit_of, require_terminal, viewer_options},
+};
 use crate::cli::{
     args::OpenArgs,
     context::Context,
@@ -72,7 +73,12 @@ pub(super) fn run(args: OpenArgs, context: &Context) -> Result<Exit, Failure> {
             // The viewer has been left: nobody waits for the reason.
         }
     })?;
-    let failed = |error| explained(error, args.session.as_deref(), state.as_ref(), context);
+    let named = naming::Named {
+        command: "open",
+        exit: Exit::Usage,
+        argument: args.session.as_deref(),
+    };
+    let failed = |error| naming::explained(&error, &named, state.as_ref(), context);
     let early = first_words(&mut events, &refused, is_file).map_err(failed)?;
     events.put_back(early);
     let shown = run_viewer(options, events, &mut |request| {
@@ -91,51 +97,6 @@ pub(super) fn run(args: OpenArgs, context: &Context) -> Result<Exit, Failure> {
     }
     let exit = exit_of(shown?);
     refusal.map_or(Ok(exit), |error| Err(failed(error)))
-}
-
-/// The failure of a log that was named. A file of that name was taken before any session (history.md
-/// 1, rule 2): when it is no log, the sessions of that name are what was meant.
-fn explained(
-    error: record::Error,
-    argument: Option<&str>,
-    state: Option<&StateDir>,
-    context: &Context,
-) -> Failure {
-    let is_no_log = matches!(error, record::Error::NotALog { .. });
-    let failure = Failure::from(error);
-    let has_ending = |name: &str| Path::new(name).extension().is_some_and(|it| it == "jsonl");
-    let is_name = |name: &&str| *name != "-" && !name.contains('/') && !has_ending(name);
-    let Some(name) = argument.filter(is_name).filter(|_| is_no_log) else {
-        return failure;
-    };
-    let mut failure = Failure {
-        causes: vec![format!(
-            "the file {} in this directory comes before sessions of that name",
-            quoted(name)
-        )],
-        hints: Vec::new(),
-        ..failure
-    };
-    match choose_recorded(name, state) {
-        Ok(SessionChoice::Found { id, modified, .. }) => {
-            let when = ago(modified, context.clock.now());
-            failure.hint(format!("its newest session: mcpsnoop open {id}   ({when})"))
-        }
-        Ok(SessionChoice::Named(path)) => {
-            failure.hint(format!("its session: mcpsnoop open {}", path.display()))
-        }
-        Err(record::Error::Ambiguous { candidates, .. }) => {
-            let open = |(id, ..): &(String, _, _)| format!("mcpsnoop open {id}");
-            failure.hints = candidates.iter().map(open).collect();
-            failure
-        }
-        Ok(SessionChoice::StandardInput) | Err(_) => {
-            failure
-                .causes
-                .push("no session id, label or prefix is called so either".to_owned());
-            failure.hint("`mcpsnoop` lists the sessions; another log is named by its path")
-        }
-    }
 }
 
 /// Waits for the first frame or for the reason why there is none. A file is given a moment only; a
@@ -178,13 +139,8 @@ fn choose(
     state: Option<&StateDir>,
     context: &Context,
 ) -> Result<OpenedSource, Failure> {
-    let path = match choose_session(argument, state)? {
-        SessionChoice::StandardInput => return Ok(OpenedSource::StandardInput),
-        SessionChoice::Named(path) => path,
-        SessionChoice::Found { path, id, modified } => {
-            announce(&id, &ago(modified, context.clock.now()));
-            path
-        }
+    let Some(path) = naming::choose(argument, state, context)? else {
+        return Ok(OpenedSource::StandardInput);
     };
     let stream = std::fs::metadata(&path).is_ok_and(|found| {
         let kind = found.file_type();
@@ -195,63 +151,4 @@ fn choose(
     } else {
         OpenedSource::File(path)
     })
-}
-
-/// `2 minutes ago`, for people.
-fn ago(then: Timestamp, now: Timestamp) -> String {
-    let seconds = now.nanos_since(then).max(0) / 1_000_000_000;
-    let (count, unit) = match seconds {
-        0..60 => (seconds, "second"),
-        60..3_600 => (seconds / 60, "minute"),
-        3_600..172_800 => (seconds / 3_600, "hour"),
-        _ => (seconds / 86_400, "day"),
-    };
-    format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
-}
-
-#[cfg(test)]
-mod tests {
-    use mcpsnoop::base::{Clock, Env};
-
-    use super::*;
-
-    #[test]
-    fn a_file_that_is_no_log_says_what_else_has_its_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let state = StateDir::at(folder.path());
-        state.create().unwrap();
-        let line = |id: &str, label: &str| {
-            format!(r#"{{"session_id":"{id}","server_label":"{label}","seq":1,"direction":"c2s"}}"#)
-        };
-        for (id, label) in [("srv.py-7-aa", "srv.py"), ("two-1", "x"), ("two-2", "x")] {
-            let path = state.sessions().join(format!("{id}.jsonl"));
-            std::fs::write(path, line(id, label)).unwrap();
-        }
-        let context = Context {
-            env: Env::of([("HOME", "/nonexistent")]),
-            clock: Clock::start(),
-        };
-        let failure = |name: &str, state| {
-            let error = record::Error::NotALog { path: name.into() };
-            explained(error, Some(name), state, &context)
-        };
-        let cases = [
-            ("srv.py", "mcpsnoop open srv.py-7-aa   ("),
-            ("two", "mcpsnoop open two-2"),
-            ("other.py", "`mcpsnoop` lists the sessions"),
-        ];
-        for (name, hint) in cases {
-            let failure = failure(name, Some(&state));
-            assert_eq!(failure.sentence, format!("`{name}` is not a session log"));
-            assert!(failure.causes[0].contains(name), "{failure:?}");
-            assert!(failure.hints.concat().contains(hint), "{failure:?}");
-            let nothing_else = failure.causes.len() == 2;
-            assert_eq!(nothing_else, name == "other.py", "{failure:?}");
-        }
-        assert_eq!(failure("srv.py", None).causes.len(), 2);
-        // A path can mean nothing but the file.
-        for path in ["./srv.py", "srv.jsonl"] {
-            assert!(failure(path, Some(&state)).causes.is_empty());
-        }
-    }
 }
