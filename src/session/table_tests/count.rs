@@ -72,10 +72,6 @@ fn every_row_of_the_pages_tables_is_a_test() {
         of_section.map(|(_, rows)| rows).sum()
     };
     for (section, rows) in PAGE {
-        println!(
-            "session-model.md {section}: {rows} rows, {} tests",
-            tested(section)
-        );
         assert_eq!(tested(section), *rows, "{section}");
     }
     let unknown = all

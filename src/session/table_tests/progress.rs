@@ -35,7 +35,7 @@ fn frames(steps: &str) -> String {
         .strip_prefix("request A with \"p\", ")
         .unwrap_or(steps);
     for step in steps.split(", ") {
-        text += &match step {
+        let line = match step {
             "answer" | "A answered" => "< R1 {}".to_owned(),
             "new request with \"p\"" | "request B with \"p\"" => format!("> Q2 {ASK}"),
             "B answered" => "< R2 {}".to_owned(),
@@ -264,7 +264,7 @@ fn a_call_keeps_what_was_told_last() {
         assert_eq!(told.total.as_deref(), None);
         assert_eq!(told.message.as_deref(), Some("rank"));
         let millis =
-            |ts: Option<crate::base::Timestamp>| ts.unwrap().nanos_since(script::START) / 1_000_000;
+            |ts: Option<Timestamp>| ts.unwrap().nanos_since(script::START) / 1_000_000;
         assert_eq!((millis(told.first_at), millis(told.last_at)), (10, 30));
         assert_eq!(call.progress_count, 2);
     });
