@@ -152,7 +152,7 @@ fn check_bounds(mut model: Model, limits: Limits) {
         .filter_map(|session| session.row(session.row_count().checked_sub(1)?))
         .map(|row| {
             (
-                u64::from(row.size) + 4_096,
+                row.size + 4_096,
                 row.batch.map_or(1, |(_, size)| u64::from(size)),
             )
         });
@@ -610,9 +610,9 @@ fn clocks_that_jump_give_one_model() {
     ];
     for (number, time) in times.iter().enumerate() {
         let frames: Vec<Envelope> = (1..=40_i64)
-            .map(|at| {
-                let message = round[at as usize % round.len()];
-                let mut envelope = frame(at as u64, message[0] == b'<', &message[1..]);
+            .zip(round.iter().cycle())
+            .map(|(at, message)| {
+                let mut envelope = frame(at.cast_unsigned(), message[0] == b'<', &message[1..]);
                 envelope.ts = time(at);
                 envelope
             })

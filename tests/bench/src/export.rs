@@ -33,15 +33,17 @@ pub(crate) fn measure(plan: &Plan, report: &mut Report) -> Outcome<()> {
     let of = |runs: &[Costs], figure: fn(&Costs) -> f64| {
         median(&runs.iter().map(figure).collect::<Vec<_>>())
     };
-    let (processor, wall): (fn(&Costs) -> f64, fn(&Costs) -> f64) =
-        (|run| run.processor, |run| run.wall);
     for (name, runs, by_clock) in [
         ("export: nowhere, processor time", &nowhere, false),
         ("export: nowhere, by the clock", &nowhere, true),
         ("export: to a file, processor time", &to_file, false),
         ("export: to a file, by the clock", &to_file, true),
     ] {
-        let figure = if by_clock { wall } else { processor };
+        let figure: fn(&Costs) -> f64 = if by_clock {
+            |run| run.wall
+        } else {
+            |run| run.processor
+        };
         report.add(&Figure {
             name,
             unit: "s",
