@@ -174,11 +174,14 @@ fn check_bounds(mut model: Model, limits: Limits) {
 }
 
 /// How much a session holds: the length of its description, which goes through every store. Left out is what grows
-/// up to bounds that no short test reaches: answered hops and samples of durations.
+/// up to bounds that no short test reaches: answered hops, samples of durations, repeated calls.
 fn weight(model: &Model) -> usize {
     let session = model.session(&key("s")).unwrap();
     let machine = &session.machine;
-    let apart = length_of(&machine.hops) + length_of(&machine.times) + length_of(&machine.tools);
+    let apart = length_of(&machine.hops)
+        + length_of(&machine.times)
+        + length_of(&machine.tools)
+        + length_of(&machine.repeats);
     assert!(session.tools().len() <= 10_001, "{}", session.tools().len());
     length_of(session) - apart
 }

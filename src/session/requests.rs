@@ -22,6 +22,7 @@ use crate::{
 };
 
 /// What a request frame tells beside its parameters.
+#[derive(Clone, Copy)]
 struct Told<'a> {
     /// The revision that it declares.
     version: Option<&'a str>,

@@ -50,6 +50,7 @@ fn frames(steps: &str) -> String {
             "`notifications/tasks` completed" => "< N notifications/tasks{t,completed}".to_owned(),
             number => progress("\"p\"", number),
         };
+        text.push_str(&line);
         text.push('\n');
     }
     text
@@ -263,8 +264,7 @@ fn a_call_keeps_what_was_told_last() {
         assert_eq!(told.value.as_deref(), Some("4e-1"));
         assert_eq!(told.total.as_deref(), None);
         assert_eq!(told.message.as_deref(), Some("rank"));
-        let millis =
-            |ts: Option<Timestamp>| ts.unwrap().nanos_since(script::START) / 1_000_000;
+        let millis = |ts: Option<Timestamp>| ts.unwrap().nanos_since(script::START) / 1_000_000;
         assert_eq!((millis(told.first_at), millis(told.last_at)), (10, 30));
         assert_eq!(call.progress_count, 2);
     });
