@@ -2,7 +2,8 @@
 
 use super::{Document, words};
 use crate::{
-    record::{HttpFields, Payload},
+    findings::{finding_id, signal},
+    record::{Direction, HttpFields, Payload},
     reports::{
         Error,
         export::{Frame, Frames},
@@ -36,6 +37,7 @@ impl Document<'_> {
             let extra = self.session.extra(row.id);
             if let Some(extra) = extra {
                 remarks(extra, json);
+                findings(extra, &row, json);
             }
             json.mark("errored", row.flags.errored);
             json.mark("mismatch", extra.is_some_and(|extra| extra.mismatch));
@@ -107,6 +109,33 @@ fn remarks(extra: &Extra, json: &mut Json<'_>) {
             json.text(name, &texts.join(separator));
         }
     }
+}
+
+/// The records behind these texts (findings.md 1.1). Who sent the frame must act.
+fn findings(extra: &Extra, row: &Row<'_>, json: &mut Json<'_>) {
+    let records = extra.remarks.iter();
+    let mut records = records
+        .filter_map(|remark| Some((finding_id(remark)?, remark)))
+        .peekable();
+    if records.peek().is_none() {
+        return;
+    }
+    let side = match row.direction {
+        Direction::ClientToServer => "client",
+        Direction::ServerToClient => "server",
+        _ => "recorder",
+    };
+    json.key("findings").array(|json| {
+        for (id, remark) in records {
+            json.element().object(|json| {
+                json.text("id", id);
+                json.text("signal", signal(remark));
+                json.text("side", side);
+                json.count("seq", row.id.seq.0);
+                json.text("message", &remark.text);
+            });
+        }
+    });
 }
 
 fn cache_hints(extra: &Extra, json: &mut Json<'_>) {

@@ -214,7 +214,30 @@ fn remarks_stand_at_their_frames() {
     );
     let observation = events[3]["observation"].as_str().unwrap();
     assert!(observation.contains("750 ms"), "{observation}");
-    assert!(events[1].get("warning").is_none());
+    assert!(events[1].get("warning").is_none() && events[1].get("findings").is_none());
+    let records = events[0]["findings"].as_array().unwrap();
+    let texts: Vec<_> = records
+        .iter()
+        .map(|record| record["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts.join(", "), warning);
+    let members = ["id", "signal", "side", "seq"];
+    check(
+        &records[0],
+        &members,
+        &json!(["rpc-version", "warn", "client", 1]),
+    );
+    check(
+        &records[1],
+        &members,
+        &json!(["rpc-id-null", "warn", "client", 1]),
+    );
+    let late = &events[3]["findings"][0];
+    check(
+        late,
+        &members,
+        &json!(["late-result", "late-result", "server", 4]),
+    );
     assert_eq!(document["session"]["warnings"], 1);
 }
 
