@@ -34,19 +34,42 @@ impl Timestamp {
     /// RFC 3339 at an offset from UTC in minutes, the fraction without trailing zeros (export.md 3).
     pub fn at_offset(self, minutes: i16) -> String {
         let shift = i64::from(minutes) * 60 * 1_000_000_000;
-        let shown = Self(self.0.saturating_add(shift)).to_string();
-        let seconds = shown.split('.').next().unwrap_or_default();
-        let nanos = format!("{:09}", self.0.rem_euclid(1_000_000_000));
-        let fraction = nanos.trim_end_matches('0');
-        let point = if fraction.is_empty() { "" } else { "." };
-        let zone = if minutes == 0 {
-            "Z".to_owned()
+        let shown = Self(self.0.saturating_add(shift));
+        let (year, month, day) = civil(shown.as_secs().div_euclid(86_400));
+        let second = shown.as_secs().rem_euclid(86_400);
+        // Written by the million, so without the machinery of formats where the year is a usual one.
+        let mut text = String::with_capacity(35);
+        if (0..10_000).contains(&year) {
+            push_digits(&mut text, year, 4);
         } else {
-            let sign = if minutes < 0 { '-' } else { '+' };
-            let minutes = minutes.unsigned_abs();
-            format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
-        };
-        format!("{seconds}{point}{fraction}{zone}")
+            text += &year.to_string();
+        }
+        for (mark, number) in [
+            ('-', month),
+            ('-', day),
+            ('T', second / 3_600),
+            (':', second / 60 % 60),
+            (':', second % 60),
+        ] {
+            text.push(mark);
+            push_digits(&mut text, number, 2);
+        }
+        let nanos = self.0.rem_euclid(1_000_000_000);
+        if nanos > 0 {
+            text.push('.');
+            push_digits(&mut text, nanos, 9);
+            text.truncate(text.trim_end_matches('0').len());
+        }
+        if minutes == 0 {
+            text.push('Z');
+            return text;
+        }
+        let offset = i64::from(minutes.unsigned_abs());
+        text.push(if minutes < 0 { '-' } else { '+' });
+        push_digits(&mut text, offset / 60, 2);
+        text.push(':');
+        push_digits(&mut text, offset % 60, 2);
+        text
     }
 
     /// The offset that a text which `parse` accepts is written at, in minutes.
@@ -84,6 +107,14 @@ impl fmt::Display for Timestamp {
             out,
             "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z"
         )
+    }
+}
+
+/// Appends the last `count` decimal digits of a number that is not negative.
+fn push_digits(text: &mut String, number: i64, count: u32) {
+    for place in (0..count).rev() {
+        let digit = number / 10_i64.pow(place) % 10;
+        text.push(char::from_digit(u32::try_from(digit).unwrap_or(0), 10).unwrap_or('0'));
     }
 }
 

@@ -2,5 +2,7 @@
 //! none yet, and every face already reads `Update`.
 
 mod analyzer;
+mod model;
 
 pub use analyzer::{Analyzer, Update};
+pub use model::{finding_id, signal};

@@ -153,6 +153,11 @@ impl KeptLog {
 
     /// Reads up to `length` bytes at an offset; fewer at the end.
     pub(super) fn read_some(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        self.read_again(offset, length, Bytes::new())
+    }
+
+    /// As `read_some`, into the memory of an earlier read that nobody holds any more.
+    pub(super) fn read_again(&self, offset: u64, length: usize, old: Bytes) -> io::Result<Bytes> {
         match &self.0 {
             Kept::Memory(bytes) => {
                 let start = usize::try_from(offset)
@@ -161,7 +166,8 @@ impl KeptLog {
                 Ok(bytes.slice(start..start.saturating_add(length).min(bytes.len())))
             }
             Kept::File(file) => {
-                let mut buffer = vec![0; length];
+                let mut buffer = old.try_into_mut().unwrap_or_default();
+                buffer.resize(length, 0);
                 let mut filled = 0;
                 while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
                     match file.read_at(rest, offset + filled as u64) {
@@ -172,7 +178,7 @@ impl KeptLog {
                     }
                 }
                 buffer.truncate(filled);
-                Ok(buffer.into())
+                Ok(buffer.freeze())
             }
         }
     }

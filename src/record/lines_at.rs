@@ -63,7 +63,9 @@ impl<'a> LinesAt<'a> {
             }
         }
         self.windows.rotate_right(1);
-        let window = (offset, self.log.read_some(offset, AHEAD)?);
+        let old = self.windows.first_mut().map(std::mem::take);
+        let old = old.map_or_else(Bytes::new, |(_, bytes)| bytes);
+        let window = (offset, self.log.read_again(offset, AHEAD, old)?);
         let bytes = part(&window, offset, length);
         if let Some(first) = self.windows.first_mut() {
             *first = window;

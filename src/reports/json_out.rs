@@ -144,8 +144,24 @@ impl<'a> Json<'a> {
 
     /// Value: an integer.
     pub(super) fn number(&mut self, number: impl Into<i128>) {
-        let digits = number.into().to_string();
-        self.out.extend_from_slice(digits.as_bytes());
+        let number = number.into();
+        match u64::try_from(number) {
+            Ok(small) => self.digits(small, 1),
+            Err(_other) => self.out.extend_from_slice(number.to_string().as_bytes()),
+        }
+    }
+
+    /// Decimal digits, at least so many; numbers are written by the million.
+    fn digits(&mut self, number: u64, least: usize) {
+        let mut rest = number;
+        let start = self.out.len();
+        while rest > 0 || self.out.len() < start + least {
+            self.out.push(b'0' + (rest % 10) as u8);
+            rest /= 10;
+        }
+        if let Some(digits) = self.out.get_mut(start..) {
+            digits.reverse();
+        }
     }
 
     /// Value: true or false.
@@ -157,9 +173,14 @@ impl<'a> Json<'a> {
     /// Value: nanoseconds as milliseconds, without trailing zeros.
     pub(super) fn millis(&mut self, nanos: u64) {
         let (whole, rest) = (nanos / 1_000_000, nanos % 1_000_000);
-        let digits = format!("{whole}.{rest:06}");
-        let digits = digits.trim_end_matches('0').trim_end_matches('.');
-        self.out.extend_from_slice(digits.as_bytes());
+        self.digits(whole, 1);
+        if rest > 0 {
+            self.out.push(b'.');
+            self.digits(rest, 6);
+            while self.out.last() == Some(&b'0') {
+                self.out.pop();
+            }
+        }
     }
 
     /// Value: a valid JSON value token for token, its blanks laid out anew. False when it held bytes

@@ -46,7 +46,8 @@ fn check(folder: &str) -> usize {
     logs.len()
 }
 
-fn logs(folder: &Path) -> Vec<PathBuf> {
+/// The logs of a folder, sorted by name.
+pub(crate) fn logs(folder: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder).expect("a folder of fixtures");
     let mut logs: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
     logs.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));

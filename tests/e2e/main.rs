@@ -7,6 +7,8 @@ mod demo;
 #[cfg(test)]
 mod export;
 #[cfg(test)]
+mod export_fixtures;
+#[cfg(test)]
 mod export_output;
 #[cfg(test)]
 mod fault_proxy;

@@ -8,7 +8,7 @@ const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-0
 
 /// The values of these members, `null` for one that is absent.
 #[track_caller]
-fn check(object: &Value, members: &[&str], expected: &Value) {
+pub(super) fn check(object: &Value, members: &[&str], expected: &Value) {
     let found: Vec<Value> = members
         .iter()
         .map(|name| object.get(name).cloned().unwrap_or_default())
@@ -17,7 +17,7 @@ fn check(object: &Value, members: &[&str], expected: &Value) {
 }
 
 /// A booking that asks twice, as in session-model.md 6.
-fn booking() -> Log {
+pub(super) fn booking() -> Log {
     let call = |id: u32, more: &str| {
         format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"book",{META}{more}}}}}"#

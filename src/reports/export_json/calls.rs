@@ -1,14 +1,14 @@
 //! A call: one logical operation with its request, its answer and its outcome (export.md 4.5).
 
-use super::{Document, words};
+use super::{Document, tasks::TaskEnd, words};
 use crate::{
     reports::{
         Error,
         export::{Frame, Frames},
         json_out::Json,
     },
-    session::{Call, CallId, CallState, RowId},
-    wire::{Message, json},
+    session::{Call, CallId, CallState, Resolved, RowId},
+    wire::{Message, error_name, json},
 };
 
 /// The frames that tell of a call.
@@ -16,6 +16,8 @@ struct Ends {
     request: Option<Frame>,
     answer: Option<Frame>,
     answer_row: Option<RowId>,
+    /// What its task ended with, where that came in another frame than the answer.
+    task: Option<(Frame, TaskEnd)>,
 }
 
 /// The id of the request that opened it, as JSON text.
@@ -56,32 +58,35 @@ impl Document<'_> {
             let row = position.and_then(|position| self.session.row(position));
             row.map(|row| frames.read(&row)).transpose()
         };
-        let request = call.hops.first().map(|hop| hop.request);
-        let answer_row = self.answer_row(call);
+        let request = read(call.hops.first().map(|hop| hop.request))?;
+        // An open call was only asked for more, or given to a task.
+        let is_over = !call.is_open();
+        let answer_row = self.answer_row(call).filter(|_| is_over);
+        let task = self.task_ends.get(&call.id).filter(|_| is_over);
+        let task = match task {
+            Some((row, end)) => read(Some(*row))?.map(|frame| (frame, *end)),
+            None => None,
+        };
         Ok(Ends {
-            request: read(request)?,
+            request,
             answer: read(answer_row)?,
             answer_row,
+            task,
         })
     }
 
-    /// The frame that answered or refused it; an open call was only asked for more.
+    /// The frame that answered or refused it.
     fn answer_row(&self, call: &Call) -> Option<RowId> {
-        if call.is_open() {
-            return None;
-        }
-        let answer = call.hops.last().and_then(|hop| hop.answer);
         let refusal = || {
-            let refused = call.http_status != 0;
             let mut linked = call.linked.iter().rev().copied();
             let fits = |row: &RowId| {
                 let position = self.session.position(*row);
                 let row = position.and_then(|position| self.session.row(position));
                 row.is_some_and(|row| row.status == call.http_status && row.ts == call.end)
             };
-            linked.find(fits).filter(|_| refused)
+            linked.find(fits).filter(|_| call.http_status != 0)
         };
-        answer.or_else(refusal)
+        call.answer_row().or_else(refusal)
     }
 
     fn outcome(&self, call: &Call, json: &mut Json<'_>) {
@@ -91,6 +96,7 @@ impl Document<'_> {
         json.flag("is_error", call.errored);
         json.flag("tool_error", call.tool_error);
         json.some_text("tool_name", tool_name(call));
+        json.some_text("task_id", call.task_id.as_deref());
         json.some_text("task_status", call.task_status.as_deref());
         self.time("started_at", call.start, json);
         if let Some(nanos) = call.duration_nanos() {
@@ -98,7 +104,7 @@ impl Document<'_> {
             json.key("duration_ms").millis(nanos);
         }
         if call.state == CallState::Cancelled {
-            self.time("cancelled_at", self.cancelled_at(call), json);
+            self.time("cancelled_at", call.cancelled_at, json);
             json.some_text("cancel_reason", call.cancel_reason.as_deref());
         }
         json.mark("late_result", call.late_result);
@@ -106,18 +112,6 @@ impl Document<'_> {
         if call.server_nanos > 0 || call.hop_count > 1 {
             json.key("server_time_ms").millis(call.server_nanos);
         }
-    }
-
-    /// The instant of the cancellation: a late answer ended it later.
-    fn cancelled_at(&self, call: &Call) -> Option<crate::base::Timestamp> {
-        if !call.late_result {
-            return call.end;
-        }
-        call.linked.iter().find_map(|row| {
-            let row = self.session.row(self.session.position(*row)?)?;
-            row.ts
-                .filter(|_| row.method == Some("notifications/cancelled"))
-        })
     }
 }
 
@@ -134,16 +128,36 @@ fn payloads(ends: &Ends, json: &mut Json<'_>) {
     if let Some(params) = request.and_then(|message| Message::read(message).params) {
         json.key("params").raw(params);
     }
-    let Some(answer) = ends.answer.as_ref().and_then(Frame::json) else {
-        return;
-    };
-    let answer = Message::read(answer);
-    if let Some(result) = answer.result {
+    let (result, error) = outcome_of(ends);
+    if let Some(result) = result {
         json.key("result").raw(result);
     }
-    if let Some(error) = answer.error.filter(|error| *error != b"null") {
+    if let Some(error) = error.filter(|error| *error != b"null") {
         error_members(error, json);
     }
+}
+
+fn message_of(frame: Option<&Frame>) -> Option<Message<'_>> {
+    frame.and_then(Frame::json).map(Message::read)
+}
+
+/// Result and error: of a task what it ended with, else those of the answer.
+fn outcome_of(ends: &Ends) -> (Option<&[u8]>, Option<&[u8]>) {
+    let answer = message_of(ends.answer.as_ref());
+    let Some((frame, end)) = &ends.task else {
+        return answer.map_or((None, None), |answer| (answer.result, answer.error));
+    };
+    let Some(message) = message_of(Some(frame)) else {
+        return (None, None);
+    };
+    let within = match end {
+        TaskEnd::Answer => return (message.result, message.error),
+        TaskEnd::Told => message.result.or(message.params).unwrap_or_default(),
+    };
+    (
+        json::member(within, "result"),
+        json::member(within, "error"),
+    )
 }
 
 fn error_members(error: &[u8], json: &mut Json<'_>) {
@@ -161,7 +175,7 @@ fn error_members(error: &[u8], json: &mut Json<'_>) {
             json.key("data").raw(error);
         }
     });
-    let name = code.and_then(integer).and_then(words::error_name);
+    let name = code.and_then(integer).and_then(error_name);
     json.some_text("error_name", name);
 }
 
@@ -179,12 +193,8 @@ fn notes(call: &Call, ends: &Ends, json: &mut Json<'_>) {
     };
     json.some_count("http_status", status);
     json.some_text("waiting_on", words::waiting_on(call));
-    let undelivered = |frame: &Frame| {
-        let http = frame.envelope.http.as_ref();
-        http.is_some_and(|http| http.undelivered)
-    };
-    let refused = ends.answer.as_ref().is_some_and(undelivered);
-    json.mark("undelivered", refused && call.http_status != 0);
+    json.some_text("resolved", call.resolved.map(Resolved::as_str));
+    json.mark("undelivered", call.undelivered);
     json.mark("lost", call.lost);
     json.mark("uncertain", call.uncertain);
     json.count("request_seq", call.request_seq.0);
@@ -201,7 +211,8 @@ fn notes(call: &Call, ends: &Ends, json: &mut Json<'_>) {
     }
     json.mark("request_truncated", call.request_truncated);
     json.mark("result_truncated", call.result_truncated);
-    let mut frames = ends.request.iter().chain(&ends.answer);
+    let frames = ends.request.iter().chain(&ends.answer);
+    let mut frames = frames.chain(ends.task.iter().map(|(frame, _)| frame));
     json.mark("redacted", frames.any(|frame| frame.envelope.redacted));
     json.flag("measured", call.is_measured());
 }

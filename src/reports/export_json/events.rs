@@ -2,13 +2,14 @@
 
 use super::{Document, words};
 use crate::{
-    record::{HttpFields, Payload},
+    findings::{finding_id, signal},
+    record::{Direction, HttpFields, Payload},
     reports::{
         Error,
         export::{Frame, Frames},
         json_out::Json,
     },
-    session::{Kind, Row},
+    session::{Code, Extra, Kind, Level, Row},
     wire::Message,
 };
 
@@ -33,18 +34,31 @@ impl Document<'_> {
             json.text("direction", row.direction.as_str());
             json.text("kind", words::kind(row.kind));
             self.names(&row, &frame, json);
+            let extra = self.session.extra(row.id);
+            if let Some(extra) = extra {
+                remarks(extra, json);
+                findings(extra, &row, json);
+            }
             json.mark("errored", row.flags.errored);
+            json.mark("mismatch", extra.is_some_and(|extra| extra.mismatch));
             let http = frame.envelope.http.as_deref();
             if let Some(http) = http {
                 json.some_count("http_status", http.status);
                 json.some_text("auth_challenge", http.auth_challenge.as_deref());
             }
             json.mark("truncated", row.flags.truncated);
+            if let Some(extra) = extra {
+                cache_hints(extra, json);
+            }
             if let Some(call) = row.call {
                 json.count("call_index", call.0);
             }
             body(&frame, json);
             recorded(&row, &frame, json);
+            if let Some(extra) = extra {
+                json.some_text("task_id", extra.task_id.as_deref());
+                json.some_text("mrtr_root", extra.mrtr_root.as_deref());
+            }
             if let Some(http) = http {
                 routing(http, json);
             }
@@ -72,6 +86,64 @@ impl Document<'_> {
             None => json.some_text("id", row.json_id),
         }
     }
+}
+
+/// What the model says of the frame: warnings, then what is no fault.
+fn remarks(extra: &Extra, json: &mut Json<'_>) {
+    let of = |is_warning: bool| {
+        let remarks = extra.remarks.iter().filter(move |remark| {
+            (remark.level == Level::Warning) == is_warning && remark.code != Code::CacheRefetch
+        });
+        remarks.map(|remark| &*remark.text).collect::<Vec<&str>>()
+    };
+    let (warnings, mut observations) = (of(true), of(false));
+    let more = format!("{} more remarks", extra.more_remarks);
+    if extra.more_remarks > 0 {
+        observations.push(&more);
+    }
+    for (name, texts, separator) in [
+        ("warning", warnings, ", "),
+        ("observation", observations, "; "),
+    ] {
+        if !texts.is_empty() {
+            json.text(name, &texts.join(separator));
+        }
+    }
+}
+
+/// The records behind these texts (findings.md 1.1). Who sent the frame must act.
+fn findings(extra: &Extra, row: &Row<'_>, json: &mut Json<'_>) {
+    let records = extra.remarks.iter();
+    let mut records = records
+        .filter_map(|remark| Some((finding_id(remark)?, remark)))
+        .peekable();
+    if records.peek().is_none() {
+        return;
+    }
+    let side = match row.direction {
+        Direction::ClientToServer => "client",
+        Direction::ServerToClient => "server",
+        _ => "recorder",
+    };
+    json.key("findings").array(|json| {
+        for (id, remark) in records {
+            json.element().object(|json| {
+                json.text("id", id);
+                json.text("signal", signal(remark));
+                json.text("side", side);
+                json.count("seq", row.id.seq.0);
+                json.text("message", &remark.text);
+            });
+        }
+    });
+}
+
+fn cache_hints(extra: &Extra, json: &mut Json<'_>) {
+    if let Some(millis) = extra.cache_ttl_ms {
+        json.count("cache_ttl_ms", millis);
+    }
+    json.some_text("cache_scope", extra.cache_scope.as_deref());
+    json.some_text("cache_stale_refetch", extra.cache_stale_refetch());
 }
 
 fn body(frame: &Frame, json: &mut Json<'_>) {

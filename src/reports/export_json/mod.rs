@@ -5,7 +5,10 @@
 mod call_tests;
 mod calls;
 mod capabilities;
+mod elicitations;
 mod events;
+#[cfg(test)]
+mod facts_tests;
 mod head;
 mod interactions;
 #[cfg(test)]
@@ -15,11 +18,12 @@ mod parts;
 mod schema_tests;
 mod session;
 mod summary;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod words;
 
-use std::io::Write;
+use std::{collections::HashMap, io::Write};
 
 use super::{
     Error,
@@ -28,9 +32,10 @@ use super::{
 };
 use crate::{
     base::Timestamp,
-    session::{CallId, Filter, Session},
+    session::{CallId, Filter, RowId, Session},
 };
 use parts::Part;
+use tasks::TaskEnd;
 
 /// What is asked of a document.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +52,8 @@ pub(super) struct Document<'a> {
     session: &'a Session,
     options: JsonOptions<'a>,
     selection: Selection,
+    /// Where the results of tasks lie.
+    task_ends: HashMap<CallId, (RowId, TaskEnd)>,
     /// Calls that are written, in the order of their requests.
     calls: Vec<CallId>,
     /// Positions of the rows that are written.
@@ -69,6 +76,7 @@ pub fn write_json(
         exported,
         session,
         options,
+        task_ends: tasks::ends(session),
         calls: session
             .calls()
             .map(|call| call.id)
@@ -112,6 +120,7 @@ impl Document<'_> {
             Part::Behind => {
                 json.resume(2, self.rows.is_empty());
                 json.close(b']');
+                self.elicitations(json);
                 if !self.calls.is_empty() {
                     json.key("interactions").open(b'[');
                 }

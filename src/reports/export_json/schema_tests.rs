@@ -98,6 +98,13 @@ impl Schema {
     }
 }
 
+/// Fails when a document does not fit.
+#[track_caller]
+pub(super) fn fits(document: &Value) {
+    let faults = Schema::read().faults(document);
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
 fn is_of_type(kind: &str, value: &Value) -> bool {
     match kind {
         "string" => value.is_string(),
@@ -122,7 +129,6 @@ fn is_time(value: &Value) -> bool {
 
 #[test]
 fn documents_of_every_released_version_fit() {
-    let schema = Schema::read();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/samples");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -131,8 +137,7 @@ fn documents_of_every_released_version_fit() {
             continue;
         }
         let exported = load(&std::fs::read(&path).unwrap(), None).unwrap();
-        let faults = schema.faults(&document(&exported, None));
-        assert!(faults.is_empty(), "{}: {faults:#?}", path.display());
+        fits(&document(&exported, None));
         count += 1;
     }
     assert_eq!(count, 18);
@@ -140,7 +145,6 @@ fn documents_of_every_released_version_fit() {
 
 #[test]
 fn documents_of_every_kind_of_frame_fit() {
-    let schema = Schema::read();
     let log = Log::new()
         .raw(
             0,
@@ -199,8 +203,7 @@ fn documents_of_every_kind_of_frame_fit() {
             "meta",
             r#"{"event":"end","exit_code":-1,"closed_by":"client","dropped":1}"#,
         );
-    let faults = schema.faults(&log.document());
-    assert!(faults.is_empty(), "{faults:#?}");
+    fits(&log.document());
 }
 
 #[test]

@@ -68,6 +68,7 @@ impl Document<'_> {
             ("retired_exchanges", counters.retired_exchanges),
             ("invalid", counters.invalid),
             ("stderr_lines", counters.stderr_lines),
+            ("warnings", counters.warnings),
             ("cancelled", counters.cancelled),
             ("superseded", counters.superseded),
             ("streaming", counters.streaming),
@@ -82,6 +83,21 @@ impl Document<'_> {
         }
         json.mark("torn_tail", losses.torn_tail);
         json.mark("approximate", losses.approximate);
+        json.text("era", self.session.era().as_str());
+        self.revisions(json);
+    }
+
+    /// Requests of the client by revision, in order of first appearance.
+    fn revisions(&self, json: &mut Json<'_>) {
+        let mut counts = self.session.revisions().peekable();
+        if counts.peek().is_none() {
+            return;
+        }
+        json.key("revisions").object(|json| {
+            for count in counts {
+                json.count(&count.version, count.requests);
+            }
+        });
     }
 
     /// What the end record says.
@@ -94,12 +110,9 @@ impl Document<'_> {
 
     fn losses(&self) -> Losses {
         let session = self.session;
-        let truncated = (0..session.row_count())
-            .filter_map(|position| session.row(position))
-            .filter(|row| row.flags.truncated && row.id.index == 0);
         Losses {
             missing_frames: self.exported.missing_frames(),
-            truncated_frames: truncated.count() as u64,
+            truncated_frames: session.counters().truncated,
             damaged_lines: self.exported.damaged_lines().0,
             declared_dropped: session.dropped_by_writer().unwrap_or(0),
             conflicts: session.counters().conflicts,

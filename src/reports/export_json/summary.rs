@@ -1,15 +1,11 @@
-//! Figures by tool and the slowest calls (export.md 4.3, session-model.md 17).
-
-use std::{borrow::Cow, cmp::Reverse};
+//! Figures by tool, the slowest calls, what definitions cost, repeated calls (export.md 4.3,
+//! session-model.md 15 to 18).
 
 use super::Document;
 use crate::{
     reports::json_out::Json,
-    session::{Call, Durations, ToolStats},
+    session::{Costs, Durations, ListKind, RepeatedCall, ToolStats},
 };
-
-/// Calls that are named as slowest.
-const SLOWEST: usize = 5;
 
 impl Document<'_> {
     /// The members of `summary`.
@@ -20,41 +16,79 @@ impl Document<'_> {
             }
         });
         json.key("slowest_calls").array(|json| {
-            for call in self.slowest() {
-                json.element().object(|json| self.slow_call(&call, json));
+            for call in self.session.slowest_calls() {
+                json.element().object(|json| {
+                    if self.selection.has_call(call.call) {
+                        json.count("call_index", call.call.0);
+                    }
+                    json.text("id", &call.id);
+                    json.text("tool_name", &call.tool);
+                    json.key("duration_ms").millis(call.nanos);
+                    json.flag("is_error", call.is_error);
+                });
             }
+        });
+        self.definitions(json);
+        self.duplicates(json);
+    }
+
+    /// What the listed tools cost; absent when no listing was seen.
+    fn definitions(&self, json: &mut Json<'_>) {
+        let Some(inventory) = self.session.inventory(ListKind::Tools) else {
+            return;
+        };
+        let costs = inventory.costs();
+        let unused = self.session.usage().and_then(|usage| usage.unused);
+        json.key("definitions").object(|json| {
+            let listed = costs.per_tool.len() as u64;
+            json.count("tools", listed.saturating_add(inventory.surplus));
+            json.count("bytes", costs.bytes);
+            json.flag("complete", costs.complete && inventory.surplus == 0);
+            if let Some(unused) = unused {
+                json.key("unused").array(|json| {
+                    for name in unused {
+                        json.element().string(name);
+                    }
+                });
+            }
+            json.key("per_tool").array(|json| per_tool(&costs, json));
         });
     }
 
-    /// Tool calls with a duration that counts: longest first, then by start, then by request.
-    fn slowest(&self) -> Vec<Cow<'_, Call>> {
-        let mut slowest: Vec<Cow<'_, Call>> = Vec::with_capacity(SLOWEST + 1);
-        let calls = self.session.calls();
-        for call in calls.filter(|call| call.is_tool && call.is_measured()) {
-            let at = slowest.partition_point(|known| rank(known) <= rank(&call));
-            if at < SLOWEST {
-                slowest.insert(at, call);
-                slowest.truncate(SLOWEST);
+    /// Calls that were sent again; absent when there was none.
+    fn duplicates(&self, json: &mut Json<'_>) {
+        let mut repeated = self.session.repeated_calls().peekable();
+        if repeated.peek().is_none() {
+            return;
+        }
+        json.key("duplicates").array(|json| {
+            for call in repeated {
+                json.element().object(|json| duplicate(call, json));
             }
-        }
-        slowest
-    }
-
-    fn slow_call(&self, call: &Call, json: &mut Json<'_>) {
-        if self.selection.has_call(call.id) {
-            json.count("call_index", call.id.0);
-        }
-        json.text("id", super::calls::id(call));
-        json.text("tool_name", call.operation.as_deref().unwrap_or_default());
-        json.key("duration_ms")
-            .millis(call.duration_nanos().unwrap_or(0));
-        json.flag("is_error", call.errored);
+        });
     }
 }
 
-fn rank(call: &Call) -> (Reverse<Option<u64>>, Option<crate::base::Timestamp>, u64) {
-    let duration = Reverse(call.duration_nanos());
-    (duration, call.start, call.request_seq.0)
+fn per_tool(costs: &Costs<'_>, json: &mut Json<'_>) {
+    for (name, cost) in &costs.per_tool {
+        json.element().object(|json| {
+            json.text("name", name);
+            json.count("bytes", cost.bytes);
+            json.count("description_bytes", cost.description_bytes);
+            json.count("schema_bytes", cost.schema_bytes);
+            json.count("output_schema_bytes", cost.output_schema_bytes);
+        });
+    }
+}
+
+fn duplicate(call: &RepeatedCall, json: &mut Json<'_>) {
+    json.text("tool", &call.tool);
+    json.count("seq", call.row.seq.0);
+    json.text("id", &call.id);
+    json.count("earlier_seq", call.earlier_row.seq.0);
+    json.text("earlier_id", &call.earlier_id);
+    json.mark("after_cancel", call.after_cancel);
+    json.mark("ran_twice", call.ran_twice);
 }
 
 fn tool(name: &str, stats: &ToolStats, json: &mut Json<'_>) {
@@ -73,7 +107,8 @@ fn tool(name: &str, stats: &ToolStats, json: &mut Json<'_>) {
     json.count("cancelled", stats.cancelled);
     json.count("superseded", stats.superseded);
     json.count("max_round_trips", stats.max_round_trips);
-    json.mark("approximate", !stats.durations.is_exact());
+    let is_exact = stats.durations.is_exact() && !stats.bytes_approximate;
+    json.mark("approximate", !is_exact);
 }
 
 fn percentiles(names: [&str; 3], durations: &Durations, json: &mut Json<'_>) {

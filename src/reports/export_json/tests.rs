@@ -83,7 +83,9 @@ pub(super) fn text_of(exported: &Exported, query: Option<&str>) -> String {
 }
 
 pub(super) fn document(exported: &Exported, query: Option<&str>) -> Value {
-    serde_json::from_str(&text_of(exported, query)).unwrap()
+    let document = serde_json::from_str(&text_of(exported, query)).unwrap();
+    super::schema_tests::fits(&document);
+    document
 }
 
 /// The example of export.md 4.9 (its result has 41 bytes, not 40).
@@ -112,7 +114,7 @@ fn the_example_of_the_page_is_written() {
             "id": "files-1-aa", "label": "files", "transport": "stdio",
             "first": "2026-09-01T09:59:00.1Z", "last": "2026-09-01T09:59:00.35Z",
             "requests": 1, "responses": 1, "notifications": 0, "errors": 0, "pending": 0,
-            "late_results": 0, "missing_frames": 0, "complete": true
+            "late_results": 0, "missing_frames": 0, "era": "unknown", "complete": true
         },
         "summary": {
             "tools": [{
@@ -274,7 +276,7 @@ fn errors_and_refusals_say_what_answered() {
 fn http_fields_are_those_of_the_envelope() {
     let http = r#""transport":"http","conn_id":"c1","peer":"p","exchange":4"#;
     let request = format!(
-        r#"{{"session_id":"h","seq":1,"ts":"2026-09-01T10:00:00+02:00","direction":"c2s",{http},"mcp_method":"ping","mcp_param_headers":[{{"name":"Mcp-Param-Key","value":"v"}}],"wire_bytes":90,"raw":{{"id":1,"method":"ping"}}}}"#
+        r#"{{"session_id":"h","seq":1,"ts":"2026-09-01T10:00:00+02:00","direction":"c2s",{http},"mcp_method":"ping","mcp_param_headers":[{{"name":"Mcp-Param-Key","value":"v"}}],"wire_bytes":90,"raw":{{"jsonrpc":"2.0","id":1,"method":"ping"}}}}"#
     );
     let refusal = format!(
         r#"{{"session_id":"h","seq":2,"ts":"2026-09-01T10:00:01+02:00","direction":"s2c",{http},"status":502,"undelivered":true,"auth_challenge":"Bearer x","redacted":true}}"#
@@ -321,7 +323,7 @@ fn http_fields_are_those_of_the_envelope() {
     );
     let expected = json!({
         "seq": 1, "timestamp": "2026-09-01T10:00:00+02:00", "direction": "c2s", "kind": "request",
-        "method": "ping", "id": "1", "call_index": 0, "raw": {"id": 1, "method": "ping"},
+        "method": "ping", "id": "1", "call_index": 0, "raw": {"jsonrpc": "2.0", "id": 1, "method": "ping"},
         "transport": "http", "conn_id": "c1", "peer": "p", "exchange": 4, "wire_bytes": 90,
         "routing": {"method": "ping", "params": [{"name": "Mcp-Param-Key", "value": "v"}]}
     });

@@ -1,6 +1,6 @@
-//! The words of the document for states, kinds and codes (export.md 4.5, 4.6).
+//! The words of the document for states and kinds (export.md 4.5 to 4.7).
 
-use crate::session::{Call, CallState, DisplayStatus, Kind, WaitingOn};
+use crate::session::{Call, CallState, DisplayStatus, Kind, StateIssue, WaitingOn};
 
 /// `state` of a call.
 pub(super) const fn state(call: &Call) -> &'static str {
@@ -64,18 +64,11 @@ pub(super) const fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// The name that the specifications give to an error code; other codes belong to whoever sent them
-/// (session-model.md 8.5).
-pub(super) const fn error_name(code: i64) -> Option<&'static str> {
-    Some(match code {
-        -32_700 => "parse error",
-        -32_600 => "invalid request",
-        -32_601 => "method not found",
-        -32_602 => "invalid params",
-        -32_603 => "internal error",
-        -32_020 => "header mismatch",
-        -32_021 => "missing required client capability",
-        -32_022 => "unsupported protocol version",
-        _ => return None,
-    })
+/// What is wrong with the state of a retry.
+pub(super) const fn state_issue(issue: StateIssue) -> &'static str {
+    match issue {
+        StateIssue::Missing => "missing",
+        StateIssue::Invented => "invented",
+        StateIssue::Changed => "changed",
+    }
 }
