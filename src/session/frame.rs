@@ -35,6 +35,8 @@ pub(super) struct Arrival<'a> {
     pub(super) out_of_place: bool,
     /// The highest unseen number below its own.
     pub(super) hole: u64,
+    /// Its bytes are held, until memory is short.
+    pub(super) held: bool,
 }
 
 impl Machine {
@@ -297,6 +299,10 @@ impl Machine {
         } else {
             0
         };
+        if !arrival.held {
+            self.rows.insert(stored);
+            return 0;
+        }
         let charge = FRAME_COST + line;
         stored.held = Some(Box::new(Held {
             body,

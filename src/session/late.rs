@@ -115,6 +115,7 @@ impl Session {
             arrived,
             out_of_place: false,
             hole: self.seqs.hole_below(envelope.seq),
+            held: self.holds,
         };
         self.fold(envelope, arrival, facts);
         self.after_fold(facts);
@@ -179,7 +180,7 @@ impl Session {
             (self.held_bytes, self.next_held) = (0, RowId::default());
             for frame in &frames {
                 inner.clear();
-                let arrival = frame.arrival(false, &self.seqs);
+                let arrival = frame.arrival(&self.seqs, self.holds, false);
                 self.fold(&frame.envelope, arrival, &mut inner);
             }
         } else {
@@ -192,7 +193,7 @@ impl Session {
                     index: 0,
                 };
                 self.next_held = self.next_held.min(row);
-                let arrival = frame.arrival(true, &self.seqs);
+                let arrival = frame.arrival(&self.seqs, self.holds, true);
                 self.fold(&frame.envelope, arrival, &mut inner);
             }
         }
@@ -315,12 +316,13 @@ impl Session {
 }
 
 impl Frame {
-    fn arrival(&self, out_of_place: bool, seqs: &Seqs) -> Arrival<'_> {
+    fn arrival(&self, seqs: &Seqs, held: bool, out_of_place: bool) -> Arrival<'_> {
         Arrival {
             place: self.place.as_ref(),
             arrived: self.arrived,
             out_of_place,
             hole: seqs.hole_below(self.envelope.seq),
+            held,
         }
     }
 }

@@ -33,6 +33,11 @@ impl Limits {
         body_bytes: Some(64 << 20),
         rows: None,
     };
+    /// All rows and no bodies: for whoever reads facts alone, in order of the numbers.
+    pub const FACTS: Self = Self {
+        body_bytes: Some(0),
+        rows: None,
+    };
     /// Everything.
     pub const NONE: Self = Self {
         body_bytes: None,
@@ -126,7 +131,12 @@ impl Model {
         facts.push(Fact::NewSession);
         let up = !self.down.contains(&key.host);
         let at = self.sessions.len();
-        let session = Session::new(key.clone(), up, self.follows);
+        let session = Session::new(
+            key.clone(),
+            up,
+            self.follows,
+            self.limits.body_bytes != Some(0),
+        );
         self.order.insert(Standing::of(&session), at);
         self.sessions.push(Some(session));
         self.index.insert(key.clone(), at);

@@ -68,6 +68,8 @@ pub struct Session {
     pub(super) late: Late,
     /// Records of the recorder itself, held for a new fold.
     pub(super) metas: Vec<Frame>,
+    /// Bytes of frames are held, until memory is short.
+    pub(super) holds: bool,
     /// Every frame that was folded is still held: a new fold is possible.
     pub(super) whole: bool,
     /// The highest number that was folded.
@@ -86,7 +88,7 @@ pub struct Session {
 }
 
 impl Session {
-    pub(super) fn new(key: SessionKey, link_up: bool, follows: bool) -> Self {
+    pub(super) fn new(key: SessionKey, link_up: bool, follows: bool, holds: bool) -> Self {
         Self {
             key,
             machine: Machine::default(),
@@ -95,7 +97,8 @@ impl Session {
             conflicts: BTreeSet::new(),
             late: Late::default(),
             metas: Vec::new(),
-            whole: true,
+            holds,
+            whole: holds,
             folded: Seq(0),
             next_held: RowId::default(),
             held_bytes: 0,

@@ -2,8 +2,8 @@
 
 /// Samples that are kept one by one.
 const EXACT: u64 = 100_000;
-/// Samples in one sorted block; inserting moves at most that many.
-const BLOCK: usize = 512;
+/// New samples that wait unsorted at least; more where many are sorted already.
+const TAIL: usize = 256;
 /// Buckets for each doubling beyond the exact samples: a relative error below 1 %.
 const STEPS: u32 = 128;
 
@@ -11,8 +11,10 @@ const STEPS: u32 = 128;
 #[derive(Clone, Debug, Default)]
 pub struct Durations {
     len: u64,
-    /// Sorted blocks in ascending order; empty once there is a histogram.
-    blocks: Vec<Vec<u64>>,
+    /// All but the newest, ascending; empty once there is a histogram.
+    sorted: Vec<u64>,
+    /// The newest, as they came: sorted in when there are many, so that a sample costs a few moves.
+    tail: Vec<u64>,
     /// Count by bucket; empty while samples are exact.
     histogram: Vec<u64>,
 }
@@ -41,21 +43,31 @@ impl Durations {
             return 0;
         }
         if self.is_exact() {
-            self.exact(at - 1)
+            self.exact(usize::try_from(at - 1).unwrap_or(usize::MAX))
         } else {
             self.rounded(at)
         }
     }
 
-    fn exact(&self, at: u64) -> u64 {
-        let mut left = usize::try_from(at).unwrap_or(usize::MAX);
-        for block in &self.blocks {
-            match block.get(left) {
-                Some(sample) => return *sample,
-                None => left -= block.len(),
+    /// The sample at a position of both lists together.
+    fn exact(&self, at: usize) -> u64 {
+        let mut tail = self.tail.clone();
+        tail.sort_unstable();
+        // How many of the tail are among the first `at` samples: the first number for which the
+        // sorted ones that fill the rest are not above the next of the tail.
+        let (mut low, mut high) = (at.saturating_sub(self.sorted.len()), at.min(tail.len()));
+        while low < high {
+            let of_tail = usize::midpoint(low, high);
+            let last_sorted = (at - of_tail).checked_sub(1);
+            let last_sorted = last_sorted.and_then(|last| self.sorted.get(last));
+            if last_sorted.is_some_and(|last| tail.get(of_tail).is_some_and(|next| next < last)) {
+                low = of_tail + 1;
+            } else {
+                high = of_tail;
             }
         }
-        0
+        let candidates = [tail.get(low), self.sorted.get(at - low)];
+        candidates.into_iter().flatten().min().copied().unwrap_or(0)
     }
 
     fn rounded(&self, at: u64) -> u64 {
@@ -73,34 +85,44 @@ impl Durations {
     pub(super) fn add(&mut self, nanos: u64) {
         self.len += 1;
         if self.is_exact() && self.len <= EXACT {
-            self.insert(nanos);
+            self.tail.push(nanos);
+            if self.tail.len() >= TAIL.max(self.sorted.len() / 8) {
+                self.sort_in();
+            }
             return;
         }
-        for sample in std::mem::take(&mut self.blocks).into_iter().flatten() {
+        let exact = [&mut self.sorted, &mut self.tail].map(std::mem::take);
+        for sample in exact.into_iter().flatten() {
             self.count(sample);
         }
         self.count(nanos);
     }
 
-    fn insert(&mut self, nanos: u64) {
-        let at = self
-            .blocks
-            .partition_point(|block| block.last().is_some_and(|last| *last <= nanos))
-            .min(self.blocks.len().saturating_sub(1));
-        let Some(block) = self.blocks.get_mut(at) else {
-            self.blocks.push(vec![nanos]);
-            return;
-        };
-        let place = block.partition_point(|known| *known <= nanos);
-        if place + 1 >= BLOCK {
-            // Samples that only grow, or are all equal, fill one block after the other.
-            self.blocks.push(vec![nanos]);
-            return;
-        }
-        block.insert(place, nanos);
-        if block.len() >= BLOCK {
-            let upper = block.split_off(BLOCK / 2);
-            self.blocks.insert(at + 1, upper);
+    /// Merges the tail into the sorted samples, from the end, so that nothing is moved twice.
+    fn sort_in(&mut self) {
+        self.tail.sort_unstable();
+        let mut from = self.sorted.len();
+        self.sorted.resize(from + self.tail.len(), 0);
+        let mut to = self.sorted.len();
+        while let Some(newest) = self.tail.last().copied() {
+            to -= 1;
+            let largest = from
+                .checked_sub(1)
+                .and_then(|at| self.sorted.get(at))
+                .copied();
+            let next = match largest.filter(|largest| *largest > newest) {
+                Some(largest) => {
+                    from -= 1;
+                    largest
+                }
+                None => {
+                    self.tail.pop();
+                    newest
+                }
+            };
+            if let Some(place) = self.sorted.get_mut(to) {
+                *place = next;
+            }
         }
     }
 

@@ -17,11 +17,6 @@ use crate::{
     session::{Fact, Limits, Model, Session},
 };
 
-/// Bodies that the model holds meanwhile: no rule reads one after its frame was folded.
-const LIMITS: Limits = Limits {
-    body_bytes: Some(1 << 20),
-    rows: None,
-};
 /// Sessions of a log that are named.
 const MOST_NAMED: usize = 10;
 
@@ -85,7 +80,7 @@ impl Loader {
             },
             key: None,
             last: None,
-            model: Model::new(LIMITS),
+            model: Model::new(Limits::FACTS),
             facts: Vec::new(),
             order: Order::default(),
             offsets: Offsets::default(),
@@ -199,7 +194,7 @@ impl Loader {
         let mut lines = LinesAt::new(log);
         let sorted = self.order.sort(&mut lines, &self.place)?;
         if !sorted.again.is_empty() {
-            self.model = Model::new(LIMITS);
+            self.model = Model::new(Limits::FACTS);
         }
         for entry in &sorted.again {
             let place = entry.place(&self.place);

@@ -170,6 +170,7 @@ fn a_frame_keeps_64_remarks_and_counts_the_others_22_3() {
         arrived: None,
         out_of_place: false,
         hole: 0,
+        held: true,
     };
     machine.frame(&frame, arrival, &mut Vec::new());
     let row = machine.rows.last_id().unwrap();

@@ -45,7 +45,7 @@ fn check_health(text: &str, warnings: u64, expected: Health) {
 
 /// Warnings are counted from outside here: which frame gets one is told by other tables.
 fn fold_and_change(text: &str, look: impl FnOnce(&mut Session)) {
-    let mut session = Session::new(key(), true, false);
+    let mut session = Session::new(key(), true, false, true);
     for envelope in script::session(text).unwrap() {
         session.take(&envelope, None, None, &mut Vec::new());
     }

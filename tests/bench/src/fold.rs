@@ -114,7 +114,7 @@ pub(crate) fn serve_log(words: &[String]) -> Outcome<()> {
         return Err("usage: fold LOG THREADS".into());
     };
     let log = Path::new(log);
-    let mut folder = Folder::of_log(Limits::FILE, log);
+    let mut folder = Folder::of_log(Limits::FACTS, log);
     let busiest = if threads == "1" {
         read(log, |reader, bytes| {
             reader.push(bytes, &mut |event| folder.take(event));
@@ -231,7 +231,7 @@ pub(crate) fn serve_pace(words: &[String]) -> Outcome<()> {
     let tenth = frames / 10;
     let (mut first, mut last) = (Vec::new(), Vec::new());
     for _ in 0..rounds.parse()? {
-        let mut folder = Folder::of_log(Limits::FILE, Path::new("pace.jsonl"));
+        let mut folder = Folder::of_log(Limits::FACTS, Path::new("pace.jsonl"));
         let mut source = Source::new(size);
         let nanos = |spent: Duration| spent.as_nanos() as f64 / tenth as f64;
         first.push(nanos(source.fold(tenth, &mut folder)?));
