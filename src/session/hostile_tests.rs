@@ -174,14 +174,17 @@ fn check_bounds(mut model: Model, limits: Limits) {
 }
 
 /// How much a session holds: the length of its description, which goes through every store. Left out is what grows
-/// up to bounds that no short test reaches: answered hops, samples of durations, repeated calls.
+/// up to bounds that no short test reaches: answered hops, samples of durations, repeated calls, listings and
+/// copies of them.
 fn weight(model: &Model) -> usize {
     let session = model.session(&key("s")).unwrap();
     let machine = &session.machine;
     let apart = length_of(&machine.hops)
         + length_of(&machine.times)
         + length_of(&machine.tools)
-        + length_of(&machine.repeats);
+        + length_of(&machine.repeats)
+        + length_of(&machine.listings)
+        + length_of(&machine.caches);
     assert!(session.tools().len() <= 10_001, "{}", session.tools().len());
     length_of(session) - apart
 }

@@ -54,7 +54,11 @@ impl Machine {
         }
         let Some(name) = name else { return };
         self.know_task(at, at.side, &name, facts);
+        let before = self.tasks.get(at.side, &name).and_then(|task| task.call);
         self.tasks.begin(at.side, &name, id, *dialect);
+        if let Some(before) = before.filter(|before| *before != id) {
+            self.task_gone(before, facts);
+        }
         if core && self.hops.token_mut(hop).is_some() {
             self.tasks
                 .change(at.side, &name, |task| task.hop = Some((hop, asked)));

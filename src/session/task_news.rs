@@ -263,7 +263,13 @@ impl Machine {
     /// A task was forgotten at the bound: nothing will tell of the end of its call any more.
     pub(super) fn task_forgotten(&mut self, task: &Task, facts: &mut Vec<Fact>) {
         self.counters.forgotten_tasks += 1;
-        let Some(id) = task.call else { return };
+        if let Some(id) = task.call {
+            self.task_gone(id, facts);
+        }
+    }
+
+    /// Nothing can be learned any more of the task that a call became.
+    pub(super) fn task_gone(&mut self, id: CallId, facts: &mut Vec<Fact>) {
         let waits = self.waits_for_task(id);
         self.change(id, facts, |call| {
             call.awaits_result = false;
