@@ -42,7 +42,7 @@ impl<'a> Layout<'a> {
                 return true;
             }
             match byte {
-                b'"' => self.copy_to(string_end(self.value, self.at), out),
+                b'"' => self.copy_to(json::known_string_end(self.value, self.at), out),
                 b'{' | b'[' => self.open(*byte, out),
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
@@ -85,19 +85,6 @@ impl<'a> Layout<'a> {
             new_line(out, self.depth);
         }
     }
-}
-
-/// The end of the string that begins at `at`, closing quote included.
-fn string_end(value: &[u8], at: usize) -> usize {
-    let mut at = at + 1;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', value.get(at..).unwrap_or_default()) {
-        at += found;
-        if value.get(at) == Some(&b'"') {
-            return at + 1;
-        }
-        at += 2;
-    }
-    value.len()
 }
 
 /// The end of the number or word that begins at `at`.

@@ -161,6 +161,9 @@ pub(super) fn known_end(bytes: &[u8], at: usize) -> Result<usize, SyntaxError> {
 /// As `string_end`, for a text that was found to be JSON before. Looks for the quote alone, since texts are full of
 /// escapes that are none: one with an even number of backslashes before it closes the string.
 pub(super) fn known_string_end(bytes: &[u8], start: usize) -> Result<usize, SyntaxError> {
+    if let Some(end) = short_string_end(bytes, start) {
+        return Ok(end);
+    }
     let mut at = start;
     while let Some(found) = memchr::memchr(b'"', bytes.get(at..).unwrap_or_default()) {
         let inner = bytes.get(start..at + found).unwrap_or_default();
@@ -247,15 +250,37 @@ fn special_mark(byte: u8) -> u8 {
     u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\')
 }
 
+const ONES: u64 = 0x0101_0101_0101_0101;
+
 /// The top bit of each byte that is special; bits above the lowest one may be wrong (a borrow).
 fn special(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
+    let control = word.wrapping_sub(ONES * 0x20) & !word & (ONES * 0x80);
+    control | quotes(word)
+}
+
+/// The same for quotes and backslashes alone.
+fn quotes(word: u64) -> u64 {
     let quote = word ^ (ONES * 0x22);
     let backslash = word ^ (ONES * 0x5c);
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
     let quote = quote.wrapping_sub(ONES) & !quote;
     let backslash = backslash.wrapping_sub(ONES) & !backslash;
-    (control | quote | backslash) & (ONES * 0x80)
+    (quote | backslash) & (ONES * 0x80)
+}
+
+/// The end of a string of at most 32 bytes without an escape, as most are: a search that is made for
+/// long texts takes longer to begin than to find it.
+fn short_string_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start;
+    for _ in 0..4 {
+        let chunk = bytes.get(at..)?.first_chunk::<8>()?;
+        let found = quotes(u64::from_le_bytes(*chunk));
+        if found != 0 {
+            at += (found.trailing_zeros() / 8) as usize;
+            return (bytes.get(at) == Some(&b'"')).then_some(at + 1);
+        }
+        at += 8;
+    }
+    None
 }
 
 /// The end of the escape whose backslash lies just before `at`.

@@ -14,7 +14,8 @@ struct Losses {
     declared_dropped: u64,
     conflicts: u64,
     torn_tail: bool,
-    approximate: bool,
+    /// Open calls that were given up at the model's bound.
+    forgotten_calls: u64,
 }
 
 impl Losses {
@@ -25,7 +26,7 @@ impl Losses {
             && self.declared_dropped == 0
             && self.conflicts == 0
             && !self.torn_tail
-            && !self.approximate
+            && self.forgotten_calls == 0
     }
 }
 
@@ -82,7 +83,9 @@ impl Document<'_> {
             json.some_count(name, count);
         }
         json.mark("torn_tail", losses.torn_tail);
-        json.mark("approximate", losses.approximate);
+        // Rounded percentiles are no loss.
+        let is_exact = self.session.approximate().is_empty();
+        json.mark("approximate", !is_exact);
         json.text("era", self.session.era().as_str());
         self.revisions(json);
     }
@@ -117,7 +120,7 @@ impl Document<'_> {
             declared_dropped: session.dropped_by_writer().unwrap_or(0),
             conflicts: session.counters().conflicts,
             torn_tail: self.exported.is_torn(),
-            approximate: !session.approximate().is_empty(),
+            forgotten_calls: session.counters().forgotten_calls,
         }
     }
 }

@@ -84,7 +84,7 @@ pub(super) fn text_of(exported: &Exported, query: Option<&str>) -> String {
 
 pub(super) fn document(exported: &Exported, query: Option<&str>) -> Value {
     let document = serde_json::from_str(&text_of(exported, query)).unwrap();
-    super::schema_tests::fits(&document);
+    schema_tests::fits(&document);
     document
 }
 
