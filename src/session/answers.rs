@@ -44,6 +44,9 @@ impl Machine {
         let found = self.hops.find(&wanted(at, parts, key.as_ref(), fails));
         let Found::Hop(hop) = found else {
             if !(fails && self.refuse_nameless(at, http, parts, key.as_ref(), facts)) {
+                if let (Found::Several, Some(key)) = (found, &key) {
+                    self.doubt(at, key, facts);
+                }
                 self.unmatched(at, http, parts, key, found == Found::Several);
             }
             return;
@@ -63,9 +66,23 @@ impl Machine {
         }
     }
 
+    /// One of several requests was answered, and nobody knows which.
+    fn doubt(&mut self, at: &At, key: &Key, facts: &mut Vec<Fact>) {
+        let all = self.hops.with_key(at.side.other(), key);
+        let fitting = all.filter(|(_, hop)| !hop.answered && hop.client.agrees(at.client));
+        for call in fitting.map(|(_, hop)| hop.call).collect::<Vec<_>>() {
+            self.change(call, facts, Call::set_maybe_lost);
+        }
+    }
+
     /// True when a cut answer without id can only belong to one request (session-model.md 3.4).
     pub(super) fn names_one(&self, at: &At) -> bool {
-        at.exchange != 0 && self.hops.of_exchange(at.exchange).len() == 1
+        let all = self.hops.of_exchange(at.exchange).iter();
+        let asked = all.filter(|hop| {
+            let hop = self.hops.get(**hop);
+            hop.is_some_and(|hop| hop.side == at.side.other())
+        });
+        asked.take(2).count() == 1
     }
 
     /// Notes on hop and call that this row answers it; `None` when there is no such call any more.

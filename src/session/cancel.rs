@@ -4,7 +4,7 @@ use super::{
     atoms::clip,
     call::{CallId, CallState, WaitingOn},
     fact::Fact,
-    hops::{HopEntry, HopId, Side, only},
+    hops::{HopEntry, HopId, Side, only, same_conn},
     key::Key,
     machine::{At, Machine},
     matching::Found,
@@ -137,7 +137,8 @@ impl Machine {
 
 /// The newest hop of the connection, else the only one of the client, else the only one.
 fn nearest<'a>(at: &At, fitting: impl Iterator<Item = (HopId, &'a HopEntry)> + Clone) -> Found {
-    if let Some((id, _)) = fitting.clone().find(|(_, hop)| hop.conn == at.conn) {
+    let near = |hop: &HopEntry| same_conn(hop.conn, at.conn, at.http);
+    if let Some((id, _)) = fitting.clone().find(|(_, hop)| near(hop)) {
         return Found::Hop(id);
     }
     let of_client = fitting.clone().filter(|(_, hop)| hop.client == at.client);

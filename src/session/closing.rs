@@ -48,9 +48,9 @@ impl Machine {
         };
         let (id, seq, modern) = (entry.call, entry.seq, entry.declared == Some(true));
         let row = self.request_row(hop);
-        let streams = self
-            .call(id)
-            .is_some_and(|call| call.state == CallState::Streaming);
+        let (streams, uncertain) = self.call(id).map_or((false, false), |call| {
+            (call.state == CallState::Streaming, call.uncertain)
+        });
         let defined = modern || streams;
         match closing.by {
             Closer::Client if defined => {
@@ -73,7 +73,7 @@ impl Machine {
                 );
             }
             // The answer may lie in a frame that was not recorded.
-            Closer::Server if defined && closing.hole > seq.0 => {
+            Closer::Server if defined && (closing.hole > seq.0 || uncertain) => {
                 self.change(id, facts, Call::set_maybe_lost);
             }
             Closer::Server if defined => self.lose(closing, hop, row, streams, facts),

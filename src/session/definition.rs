@@ -5,7 +5,7 @@ use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use sha2::Digest as _;
 
-use super::{atoms::clip, hash::Set, reading::is_redacted};
+use super::{atoms::bounded, hash::Set, reading::is_redacted};
 use crate::wire::json;
 
 /// Entries of one run that are kept (session-model.md 22.3).
@@ -96,7 +96,7 @@ impl Page {
             };
             let Some(name) = name_of(value) else { continue };
             let is_known = !is_redacted(name.as_bytes(), redacted);
-            let name: Arc<str> = clip(&name, MAX_NAME).into();
+            let name: Arc<str> = bounded(name).as_ref().into();
             if kind == ListKind::Tools && is_known && !names.insert(Arc::clone(&name)) {
                 page.repeated.get_or_insert((name, 0)).1 += 1;
             } else if page.entries.len() < MAX_ENTRIES {

@@ -24,6 +24,11 @@ const MAX_DONE: usize = 65_536;
 const GROWTH: usize = 4_096;
 /// Hops of one id that are looked at.
 const MAX_EQUAL: usize = 128;
+/// True for frames of one connection; over HTTP an unknown one is like no other.
+pub(super) fn same_conn(one: u32, other: u32, http: bool) -> bool {
+    one == other && !(http && one == 0)
+}
+
 /// Place of a hop in the table.
 pub(super) type HopId = u32;
 
@@ -129,13 +134,11 @@ impl Hops {
         });
         if let Some(key) = &entry.key {
             let surplus = self.surplus_of_key(entry.side, key);
+            self.forgotten = self.forgotten.saturating_add(surplus.is_some().into());
             self.by_key.remove((entry.side, key), surplus);
             self.by_key.add((entry.side, key), id);
         }
-        if entry.hidden {
-            *self.hidden.of(entry.side) += 1;
-        }
-        self.starts_waiting(id, entry.side, entry.conn, entry.exchange);
+        self.starts_waiting(id, (entry.side, entry.conn, entry.exchange, entry.hidden));
         if let Some(slot) = usize::try_from(id)
             .ok()
             .and_then(|at| self.slots.get_mut(at))
@@ -197,15 +200,22 @@ impl Hops {
             return;
         }
         hop.waiting = true;
-        let (side, conn, exchange) = (hop.side, hop.conn, hop.exchange);
-        self.starts_waiting(id, side, conn, exchange);
+        let (side, conn, exchange, hidden) = (hop.side, hop.conn, hop.exchange, hop.hidden);
+        self.starts_waiting(id, (side, conn, exchange, hidden));
         if let Some(at) = self.done.iter().rposition(|done| *done == id) {
             self.done.remove(at);
         }
     }
 
     /// Puts a hop into what is kept of those that wait.
-    fn starts_waiting(&mut self, id: HopId, side: Side, conn: u32, exchange: u64) {
+    fn starts_waiting(
+        &mut self,
+        id: HopId,
+        (side, conn, exchange, hidden): (Side, u32, u64, bool),
+    ) {
+        if hidden {
+            *self.hidden.of(side) += 1;
+        }
         if exchange != 0 {
             self.by_exchange.entry(exchange).or_default().push(id);
         }

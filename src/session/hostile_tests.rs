@@ -175,7 +175,7 @@ fn check_bounds(mut model: Model, limits: Limits) {
 
 /// How much a session holds: the length of its description, which goes through every store. Left out is what grows
 /// up to bounds that no short test reaches: answered hops, samples of durations, repeated calls, listings and
-/// copies of them.
+/// copies of them, issued states.
 fn weight(model: &Model) -> usize {
     let session = model.session(&key("s")).unwrap();
     let machine = &session.machine;
@@ -184,7 +184,8 @@ fn weight(model: &Model) -> usize {
         + length_of(&machine.tools)
         + length_of(&machine.repeats)
         + length_of(&machine.listings)
-        + length_of(&machine.caches);
+        + length_of(&machine.caches)
+        + length_of(&machine.issued);
     assert!(session.tools().len() <= 10_001, "{}", session.tools().len());
     length_of(session) - apart
 }

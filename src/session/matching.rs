@@ -2,7 +2,7 @@
 //! ids, never by a scan.
 
 use super::{
-    hops::{ClientKey, HopEntry, HopId, Hops, Side},
+    hops::{ClientKey, HopEntry, HopId, Hops, Side, same_conn},
     key::Key,
 };
 
@@ -44,6 +44,17 @@ impl Hops {
             .map(|key| self.with_key(wanted.side, key))
             .into_iter()
             .flatten();
+        // Those that wait are found even where very many have the id.
+        let of_exchange = || {
+            let all = self.of_exchange(wanted.exchange).iter().copied();
+            all.filter(|id| self.get(*id).is_some_and(|hop| hop.side == wanted.side))
+        };
+        let has_key = |id: &HopId| self.get(*id).and_then(|hop| hop.key.as_ref()) == wanted.key;
+        if wanted.key.is_some()
+            && let Some(id) = of_exchange().rev().find(has_key)
+        {
+            return Found::Hop(id);
+        }
         if wanted.exchange != 0
             && let Some((id, _)) = named
                 .clone()
@@ -51,10 +62,9 @@ impl Hops {
         {
             return Found::Hop(id);
         }
-        if let Some((id, _)) = named
-            .clone()
-            .find(|(_, hop)| hop.conn == wanted.conn && (!wanted.http || !hop.answered))
-        {
+        if let Some((id, _)) = named.clone().find(|(_, hop)| {
+            same_conn(hop.conn, wanted.conn, wanted.http) && (!wanted.http || !hop.answered)
+        }) {
             return Found::Hop(id);
         }
         if wanted.http {
@@ -64,13 +74,12 @@ impl Hops {
             }
         }
         let unnamed = wanted.nameless || (wanted.refused && named.clone().next().is_none());
-        if unnamed && let [only] = self.of_exchange(wanted.exchange) {
-            let fits = self.get(*only).is_some_and(|hop| hop.side == wanted.side);
-            return if fits {
-                Found::Hop(*only)
-            } else {
-                Found::Nothing
-            };
+        let mut of_exchange = of_exchange();
+        if unnamed
+            && let Some(single) = of_exchange.next()
+            && of_exchange.next().is_none()
+        {
+            return Found::Hop(single);
         }
         if !wanted.http {
             return Found::Nothing;
@@ -78,7 +87,7 @@ impl Hops {
         let mut answered = named.filter(|(_, hop)| hop.answered);
         answered
             .clone()
-            .find(|(_, hop)| hop.conn == wanted.conn)
+            .find(|(_, hop)| same_conn(hop.conn, wanted.conn, wanted.http))
             .or_else(|| answered.find(|(_, hop)| hop.client == wanted.client))
             .map_or(Found::Nothing, |(id, _)| Found::Hop(id))
     }

@@ -61,13 +61,14 @@ impl Peers {
         if let Some(known) = self.names.get(name) {
             return *known;
         }
-        // Beyond the bound all further names are one: they accuse nobody, links get rarer.
-        let number = u32::try_from(self.names.len() + 1).unwrap_or(u32::MAX);
-        if self.names.len() < MAX_CONNECTIONS * 16 {
-            let name: Arc<str> = name.into();
-            self.by_number.push(Arc::clone(&name));
-            self.names.insert(name, number);
+        // Beyond the bound further names are missing ones: they accuse nobody, links get rarer.
+        if self.names.len() >= MAX_CONNECTIONS * 16 {
+            return 0;
         }
+        let number = u32::try_from(self.names.len() + 1).unwrap_or(0);
+        let name: Arc<str> = name.into();
+        self.by_number.push(Arc::clone(&name));
+        self.names.insert(name, number);
         number
     }
 
@@ -163,7 +164,13 @@ impl Peers {
         if self.connections.len() > MAX_CONNECTIONS {
             self.connections.clear();
         }
-        let connection = self.connections.entry(conn).or_default();
+        // Over HTTP an unknown connection says nothing of who spoke on it before.
+        let unknown = &mut Connection::default();
+        let connection = if http.is_some() && conn == 0 {
+            unknown
+        } else {
+            self.connections.entry(conn).or_default()
+        };
         if let (Some(who), true) = (declared, initializes) {
             connection.who = who;
         }
@@ -182,9 +189,10 @@ impl Peers {
 
     /// The client key of a frame of the server that belongs to no request.
     pub(super) fn server_key(&mut self, http: Option<&HttpFields>, conn: u32) -> ClientKey {
+        let named = http.is_some_and(|http| http.peer.is_some());
         match self.connections.get(&conn) {
-            Some(connection) => connection.last,
-            None => self.client_key(http, conn, None, false),
+            Some(connection) if !named => connection.last,
+            _ => self.client_key(http, conn, None, false),
         }
     }
 

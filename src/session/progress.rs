@@ -4,7 +4,7 @@ use super::{
     atoms::clip,
     decimal::Decimal,
     fact::Fact,
-    hops::{HopEntry, HopId, PerSide, Side, only},
+    hops::{HopEntry, HopId, PerSide, Side, only, same_conn},
     key::Key,
     machine::{At, Machine},
     reading::Params,
@@ -83,7 +83,10 @@ impl Machine {
             let waits = other.waiting && other.key.is_some();
             (waits || held) && other.seq > self.unseen.redacted && !unsure()
         };
-        let earlier = self.hops.rivals(hop).find(|other| is_active(other));
+        let earlier = self
+            .hops
+            .rivals(hop, at.http)
+            .find(|other| is_active(other));
         let Some(earlier) = earlier.map(|other| other.seq).filter(|_| !blurred) else {
             return;
         };
@@ -149,7 +152,7 @@ impl Machine {
                 .or_else(|| only(named.clone().filter(|(_, hop)| fits(hop))))
         };
         first(&|hop| at.exchange != 0 && hop.exchange == at.exchange)
-            .or_else(|| first(&|hop| hop.conn == at.conn))
+            .or_else(|| first(&|hop| same_conn(hop.conn, at.conn, at.http)))
             .map(|(hop, _)| hop)
             .or_else(|| single(&|hop| hop.client == at.client))
             .or_else(|| single(&|_| true))
@@ -161,7 +164,7 @@ impl Machine {
         };
         let text = String::from_utf8_lossy(params.raw.progress.unwrap_or_default());
         let text: Box<str> = clip(&text, QUOTED).into();
-        let contested = self.hops.rivals(id).next().is_some();
+        let contested = self.hops.rivals(id, at.http).next().is_some();
         let hidden = *self.unseen.tokens.get(at.side.other());
         let Some(hop) = self.hops.get(id) else { return };
         let (asked, exchange) = (hop.seq, hop.exchange);

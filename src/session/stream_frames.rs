@@ -6,7 +6,7 @@ use super::{
     call::CallId,
     classify::Parts,
     fact::Fact,
-    hops::{HopEntry, HopId, Side, only},
+    hops::{HopEntry, HopId, Side, only, same_conn},
     key::{JsonId, Key},
     machine::{At, Machine},
     reading::{Known, Params, is_redacted, key_of},
@@ -143,7 +143,7 @@ impl Machine {
             only(fitting.clone()).or_else(|| only(fitting.filter(|(_, hop)| hop.waiting)))
         };
         let found = first(&|hop| at.exchange != 0 && hop.exchange == at.exchange)
-            .or_else(|| first(&|hop| hop.conn == at.conn))
+            .or_else(|| first(&|hop| same_conn(hop.conn, at.conn, at.http)))
             .map(|(hop, _)| hop)
             .or_else(|| single(&|hop| hop.client == at.client))
             .or_else(|| single(&|hop| hop.client.agrees(at.client)))?;

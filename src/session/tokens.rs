@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::{
     decimal::Decimal,
-    hops::{HopEntry, HopId, Hops, Side},
+    hops::{HopEntry, HopId, Hops, Side, same_conn},
     key::Key,
 };
 
@@ -68,12 +68,12 @@ impl Token {
 }
 
 /// True when two frames belong to one connection or one peer.
-fn is_near(one: &HopEntry, other: &HopEntry) -> bool {
+fn is_near(one: &HopEntry, other: &HopEntry, http: bool) -> bool {
     let (peer, other_peer) = (one.client.peer, other.client.peer);
     if peer != 0 && other_peer != 0 {
         return peer == other_peer;
     }
-    one.conn == other.conn
+    same_conn(one.conn, other.conn, http)
 }
 
 impl Hops {
@@ -129,16 +129,16 @@ impl Hops {
 
     /// Other requests that use the token of this one and are not over, on its connection or of its
     /// peer.
-    pub(super) fn rivals(&self, id: HopId) -> impl Iterator<Item = &HopEntry> {
+    pub(super) fn rivals(&self, id: HopId, http: bool) -> impl Iterator<Item = &HopEntry> {
         let hop = self.get(id);
         let token = hop.and_then(|hop| Some((hop, hop.token.as_ref()?)));
         let all = token.map(|(hop, token)| (hop, self.with_token(hop.side, &token.key)));
         all.into_iter()
             .flat_map(|(hop, all)| all.map(move |other| (hop, other)))
             .filter(move |(_, (other, _))| *other != id)
-            .filter(|(hop, (_, other))| {
+            .filter(move |(hop, (_, other))| {
                 let open = other.token.as_ref().is_some_and(|token| token.is_open());
-                open && is_near(hop, other)
+                open && is_near(hop, other, http)
             })
             .map(|(_, (_, other))| other)
     }

@@ -28,6 +28,7 @@ mod subscriptions;
 mod summary;
 mod tasks;
 mod times;
+mod together;
 mod tools;
 
 use std::sync::Arc;
