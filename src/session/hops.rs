@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    num::NonZeroU64,
     sync::Arc,
 };
 
@@ -20,8 +21,8 @@ use crate::record::Seq;
 
 /// Hops that no longer wait and are remembered (session-model.md 22.3).
 const MAX_DONE: usize = 65_536;
-/// Hops by which the table grows.
-const GROWTH: usize = 4_096;
+/// Hops from which on the table grows by an eighth instead of doubling.
+const GROWTH: usize = 512;
 /// Hops of one id that are looked at.
 const MAX_EQUAL: usize = 128;
 /// True for frames of one connection; over HTTP an unknown one is like no other.
@@ -53,8 +54,8 @@ pub(super) struct HopEntry {
     pub(super) waiting: bool,
     /// Its progress token.
     pub(super) token: Option<Box<Token>>,
-    /// Hash of the parameters that a retry repeats.
-    pub(super) base: Option<u64>,
+    /// Hash of the parameters that a retry repeats, where it is known.
+    pub(super) base: Option<NonZeroU64>,
     /// Number of the request frame.
     pub(super) seq: Seq,
     /// It declared a revision of 2026-07-28 or later (true), an earlier one (false), or neither.
@@ -68,7 +69,7 @@ pub(super) struct HopEntry {
     /// The request asked for a task, or its parameters are unknown.
     pub(super) wants_task: bool,
     /// The task that it asks about, or works for.
-    pub(super) task_id: Option<Arc<str>>,
+    pub(super) task_id: Option<Box<Arc<str>>>,
     /// Its id is there, and redaction took it away.
     pub(super) hidden: bool,
     /// HTTP refused or failed it: its id may be used again (session-model.md 4.6.4).
@@ -127,7 +128,7 @@ impl Hops {
             if self.slots.len() == self.slots.capacity() && self.slots.len() >= GROWTH {
                 // The table stops growing at its bound: doubling would waste half of it. A small
                 // one doubles: a log may hold thousands of short sessions.
-                self.slots.reserve_exact(GROWTH);
+                self.slots.reserve_exact(self.slots.len() / 8);
             }
             self.slots.push(None);
             u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
@@ -306,6 +307,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_entry_stays_small() {
+        assert!(size_of::<HopEntry>() <= 144, "{}", size_of::<HopEntry>());
+    }
+
+    #[test]
     fn a_short_session_takes_little_and_a_long_one_no_half_too_much() {
         let entry = || HopEntry {
             call: CallId(0),
@@ -340,7 +346,7 @@ mod tests {
         for _ in 0..GROWTH * 3 {
             hops.add(entry());
         }
-        assert!(hops.slots.capacity() <= GROWTH * 4);
+        assert!(hops.slots.capacity() <= GROWTH * 3 / 8 * 9);
         assert!(hops.waits_on(0));
         (0..=GROWTH * 3).for_each(|hop| hops.stop(u32::try_from(hop).unwrap()));
         assert!(!hops.waits_on(0));

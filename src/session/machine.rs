@@ -86,7 +86,7 @@ pub(super) enum Answer {
 pub(super) struct Machine {
     pub(super) rows: Rows,
     /// What only some rows have; it goes when they go.
-    pub(super) extras: Map<RowId, Extra>,
+    pub(super) extras: Map<RowId, Box<Extra>>,
     pub(super) atoms: Atoms,
     pub(super) head: Head,
     pub(super) peers: Peers,
@@ -233,6 +233,10 @@ impl Machine {
     /// A row was dropped: what was settled with it goes too.
     pub(super) fn row_dropped(&mut self, row: RowId, call: Option<CallId>) {
         self.extras.remove(&row);
+        // A session whose rows are gone keeps no room for what they had.
+        if self.extras.capacity() > 64 && self.extras.len() < self.extras.capacity() / 8 {
+            self.extras.shrink_to(self.extras.len() * 2);
+        }
         let Some(id) = call else {
             return;
         };

@@ -80,6 +80,7 @@ mod seqs;
 )]
 mod session;
 mod settled;
+mod settled_more;
 mod shape;
 mod side;
 mod slowest;

@@ -49,7 +49,9 @@ impl Limits {
 #[derive(Debug)]
 pub struct Model {
     limits: Limits,
-    sessions: Vec<Option<Session>>,
+    sessions: Vec<Option<Box<Session>>>,
+    /// Places of sessions that were removed.
+    free: Vec<usize>,
     index: Map<SessionKey, usize>,
     order: Order,
     /// Hosts whose link is down.
@@ -75,6 +77,7 @@ impl Model {
         Self {
             limits,
             sessions: Vec::new(),
+            free: Vec::new(),
             index: Map::default(),
             order: Order::default(),
             down: Vec::new(),
@@ -130,15 +133,14 @@ impl Model {
         }
         facts.push(Fact::NewSession);
         let up = !self.down.contains(&key.host);
-        let at = self.sessions.len();
-        let session = Session::new(
-            key.clone(),
-            up,
-            self.follows,
-            self.limits.body_bytes != Some(0),
-        );
+        let holds = self.limits.body_bytes != Some(0);
+        let session = Box::new(Session::new(key.clone(), up, self.follows, holds));
+        let at = self.free.pop().unwrap_or(self.sessions.len());
         self.order.insert(Standing::of(&session), at);
-        self.sessions.push(Some(session));
+        match self.sessions.get_mut(at) {
+            Some(place) => *place = Some(session),
+            None => self.sessions.push(Some(session)),
+        }
         self.index.insert(key.clone(), at);
         at
     }
@@ -213,6 +215,7 @@ impl Model {
         let Some(session) = self.sessions.get_mut(at).and_then(Option::take) else {
             return false;
         };
+        self.free.push(at);
         self.order.remove(&Standing::of(&session));
         let bytes = session.held_bytes + session.late.bytes();
         self.body_bytes = self.body_bytes.saturating_sub(bytes);
@@ -242,12 +245,12 @@ impl Model {
     }
 
     fn session_at(&self, at: usize) -> Option<&Session> {
-        self.sessions.get(at)?.as_ref()
+        self.sessions.get(at)?.as_deref()
     }
 
     fn session_mut(&mut self, key: &SessionKey) -> Option<&mut Session> {
         let at = *self.index.get(key)?;
-        self.sessions.get_mut(at)?.as_mut()
+        self.sessions.get_mut(at)?.as_deref_mut()
     }
 
     /// Releases bodies and drops rows above the limits, oldest first over all sessions; a little

@@ -189,8 +189,8 @@ impl Machine {
             }
             Phase::Live | Phase::Held if unsure => token.last = None,
             Phase::Live | Phase::Held => {
-                let last = token.last.replace(value);
-                let now = token.last.as_ref();
+                let last = token.last.replace(Box::new(value));
+                let now = token.last.as_deref();
                 if let (Some(last), Some(now)) = (last, now)
                     // Streams may overtake each other, and a resumed one repeats itself.
                     && (last.conn, last.exchange) == (now.conn, now.exchange)

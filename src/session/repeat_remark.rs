@@ -33,7 +33,7 @@ impl Machine {
         let empty = self
             .extras
             .get(&row)
-            .is_some_and(|extra| *extra == super::extra::Extra::default());
+            .is_some_and(|extra| **extra == super::extra::Extra::default());
         if empty {
             self.extras.remove(&row);
         }

@@ -1,6 +1,6 @@
 //! Requests: a call of its own, or the continuation of a parked one (session-model.md 4.3, 11).
 
-use std::sync::Arc;
+use std::{num::NonZeroU64, sync::Arc};
 
 use super::{
     atoms::clip,
@@ -253,14 +253,16 @@ impl Machine {
             answered: false,
             waiting: true,
             token: params.token.clone().map(|key| Box::new(Token::new(key))),
-            base: params.base.filter(|_| !at.truncated && !at.unparsed),
+            base: (params.base)
+                .filter(|_| !at.truncated && !at.unparsed)
+                .and_then(NonZeroU64::new),
             seq: at.row.seq,
             declared: told.declared,
             effective: told.effective,
             counted: told.counted,
             hidden_names: told.hidden_names,
             wants_task: at.truncated || at.unparsed || may_want_task(parts, params, at.redacted),
-            task_id: task_of_request(parts, params, at.redacted),
+            task_id: task_of_request(parts, params, at.redacted).map(Box::new),
             hidden: parts.id.is_some_and(|id| is_redacted(id, at.redacted)),
             freed: false,
             answer: Seq(0),

@@ -1,7 +1,7 @@
 //! Operations that take several requests: an interim answer parks one, a retry continues it, and
 //! what a retry did wrong is remarked (session-model.md 11).
 
-use std::sync::Arc;
+use std::{num::NonZeroU64, sync::Arc};
 
 use super::{
     atoms::clip,
@@ -212,7 +212,7 @@ impl Machine {
         let Some(entry) = self.hops.get(hop) else {
             return;
         };
-        let (id, client, base) = (entry.call, entry.client, entry.base);
+        let (id, client, base) = (entry.call, entry.client, entry.base.map(NonZeroU64::get));
         let (side, round, hidden) = (entry.side, entry.at, entry.hidden_names);
         if let Some(row) = self.rows.by_id_mut(at.row) {
             row.mark(|flags| flags.interim = true);

@@ -326,7 +326,7 @@ impl Session {
 
     /// What only some rows have; `None` for the others.
     pub fn extra(&self, id: RowId) -> Option<&Extra> {
-        self.machine.extras.get(&id)
+        self.machine.extras.get(&id).map(Box::as_ref)
     }
 
     /// Answered requests that were forgotten at the bound: a further answer to one of them reads as

@@ -10,18 +10,17 @@ use super::{
     call::{Call, CallId, CallState, Hop},
     key::JsonId,
     row::RowId,
+    settled_more::More,
 };
 use crate::{base::Timestamp, record::Seq};
 
 /// No name.
 const NONE: u32 = u32::MAX;
+/// No error code.
+const NO_CODE: i32 = i32::MIN;
 
 /// What is kept of such a call; the view is built on demand.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent marks, not states of one machine"
-)]
 pub(super) struct Settled {
     request: u64,
     /// 0 without an answer.
@@ -29,19 +28,17 @@ pub(super) struct Settled {
     start: i64,
     end: i64,
     json_id: JsonId,
+    /// What only some calls have.
+    more: Option<Box<More>>,
     method: u32,
     operation: u32,
     result_bytes: u32,
-    error_code: Option<i32>,
+    /// `NO_CODE` without one.
+    error_code: i32,
     request_index: u16,
     answer_index: u16,
     state: CallState,
-    is_tool: bool,
-    from_client: bool,
-    errored: bool,
-    tool_error: bool,
-    request_truncated: bool,
-    result_truncated: bool,
+    marks: u8,
 }
 
 impl Settled {
@@ -50,7 +47,7 @@ impl Settled {
         let [hop] = call.hops.as_slice() else {
             return None;
         };
-        if call.is_open() {
+        if !call.is_over() || call.may_change {
             return None;
         }
         let answer = hop.answer.unwrap_or_default();
@@ -58,28 +55,32 @@ impl Settled {
             Some(name) => atoms.find(name)?,
             None => NONE,
         };
-        let settled = Self {
+        let code = call.error_code.unwrap_or(NO_CODE.into());
+        let mut settled = Self {
             request: hop.request.seq.0,
             answer: answer.seq.0,
             start: nanos(call.start),
             end: nanos(call.end),
             json_id: hop.json_id.clone(),
+            more: None,
             method: atoms.find(&call.method)?,
             operation,
             result_bytes: u32::try_from(call.result_bytes).ok()?,
-            error_code: call.error_code.and_then(|code| i32::try_from(code).ok()),
+            error_code: i32::try_from(code).ok()?,
             request_index: u16::try_from(hop.request.index).ok()?,
             answer_index: u16::try_from(answer.index).ok()?,
             state: call.state,
-            is_tool: call.is_tool,
-            from_client: call.from_client,
-            errored: call.errored,
-            tool_error: call.tool_error,
-            request_truncated: call.request_truncated,
-            result_truncated: call.result_truncated,
+            marks: marks_of(call),
         };
         // Whatever has no place above shows as a difference.
-        (settled.call(call.id, atoms)? == *call).then_some(settled)
+        let view = settled.call(call.id, atoms)?;
+        if view != *call {
+            settled.more = Some(Box::new(More::of(call, &view)));
+            if settled.call(call.id, atoms)? != *call {
+                return None;
+            }
+        }
+        Some(settled)
     }
 
     /// The call again.
@@ -90,13 +91,18 @@ impl Settled {
         call.operation = atoms.name(self.operation).map(Arc::clone);
         (call.start, call.end) = (time(self.start), time(self.end));
         call.result_bytes = self.result_bytes.into();
-        call.error_code = self.error_code.map(i64::from);
-        call.is_tool = self.is_tool;
-        call.from_client = self.from_client;
-        call.errored = self.errored;
-        call.tool_error = self.tool_error;
-        call.request_truncated = self.request_truncated;
-        call.result_truncated = self.result_truncated;
+        call.error_code = (self.error_code != NO_CODE).then_some(self.error_code.into());
+        let [
+            is_tool,
+            from_client,
+            errored,
+            tool_error,
+            asked_less,
+            told_less,
+        ] = [0, 1, 2, 3, 4, 5].map(|bit| self.marks & (1 << bit) != 0);
+        (call.is_tool, call.from_client) = (is_tool, from_client);
+        (call.errored, call.tool_error) = (errored, tool_error);
+        (call.request_truncated, call.result_truncated) = (asked_less, told_less);
         let answer = (self.answer != 0).then(|| row(self.answer, self.answer_index));
         call.hops = smallvec![Hop {
             request,
@@ -115,13 +121,33 @@ impl Settled {
         } else {
             call.client_nanos = took;
         }
+        if let Some(more) = &self.more {
+            more.add_to(&mut call);
+        }
         Some(call)
     }
 
     /// The last frame that was linked to it.
     pub(super) fn last_row(&self) -> RowId {
-        row(self.request, self.request_index).max(row(self.answer, self.answer_index))
+        match &self.more {
+            Some(more) => more.last_row(),
+            None => row(self.request, self.request_index).max(row(self.answer, self.answer_index)),
+        }
     }
+}
+
+fn marks_of(call: &Call) -> u8 {
+    [
+        call.is_tool,
+        call.from_client,
+        call.errored,
+        call.tool_error,
+        call.request_truncated,
+        call.result_truncated,
+    ]
+    .iter()
+    .enumerate()
+    .fold(0, |bits, (bit, on)| bits | (u8::from(*on) << bit))
 }
 
 fn row(seq: u64, index: u16) -> RowId {
@@ -142,6 +168,7 @@ fn time(nanos: i64) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::call::Resolved;
 
     fn answered(atoms: &mut Atoms) -> Call {
         let method = atoms.share("tools/call");
@@ -173,15 +200,42 @@ mod tests {
     }
 
     #[test]
+    fn what_only_some_calls_have_is_given_back_too() {
+        let mut atoms = Atoms::default();
+        let changes: [fn(&mut Call); 9] = [
+            |call| call.link(row(5, 0)),
+            |call| call.link(row(500, 1)),
+            |call| call.client_nanos = 1,
+            |call| call.cancel_reason = Some("reason".into()),
+            |call| (call.progress_count, call.progress) = (3, Some(Box::default())),
+            |call| (call.state, call.late_result) = (CallState::Cancelled, true),
+            |call| (call.lost, call.refused, call.http_status) = (true, true, 502),
+            |call| call.resolved = Some(Resolved::Auth),
+            |call| (call.task_id, call.mark) = (Some("task".into()), time(7)),
+        ];
+        for (index, change) in changes.into_iter().enumerate() {
+            let mut call = answered(&mut atoms);
+            change(&mut call);
+            let settled = Settled::of(&call, &atoms);
+            let settled = settled.unwrap_or_else(|| panic!("change {index}"));
+            assert_eq!(
+                settled.call(call.id, &atoms).unwrap(),
+                call,
+                "change {index}"
+            );
+            assert_eq!(settled.last_row(), call.last_row, "change {index}");
+        }
+    }
+
+    #[test]
     fn a_call_with_more_to_say_is_not_taken() {
         let mut atoms = Atoms::default();
-        let changes: [fn(&mut Call); 8] = [
+        let changes: [fn(&mut Call); 7] = [
             |call| call.state = CallState::Streaming,
-            |call| call.link(row(5, 0)),
-            |call| call.client_nanos = 1,
             |call| call.awaits_late = true,
-            |call| call.cancel_reason = Some("reason".into()),
+            |call| call.may_change = true,
             |call| call.error_code = Some(i64::MAX),
+            |call| call.error_code = Some(NO_CODE.into()),
             |call| call.result_bytes = u64::MAX,
             |call| call.method = "not in the table".into(),
         ];

@@ -170,7 +170,7 @@ impl Machine {
         let Some(entry) = self.hops.get(hop) else {
             return;
         };
-        let Some(task) = entry.task_id.clone() else {
+        let Some(task) = entry.task_id.as_deref().cloned() else {
             return;
         };
         let (asked, asker) = (entry.seq, entry.side);

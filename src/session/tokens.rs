@@ -42,7 +42,7 @@ pub(super) struct Value {
 pub(super) struct Token {
     pub(super) key: Key,
     pub(super) phase: Phase,
-    pub(super) last: Option<Value>,
+    pub(super) last: Option<Box<Value>>,
     /// More requests than are looked at had this token: nobody is accused.
     pub(super) blurred: bool,
     /// Place among the answered ones; 0 is none.
@@ -150,6 +150,10 @@ impl Hops {
             return 0;
         };
         token.phase = phase;
+        if phase == Phase::Ended {
+            // Only values of a token that is good are compared.
+            token.last = None;
+        }
         self.use_token(id)
     }
 

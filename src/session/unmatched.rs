@@ -185,7 +185,7 @@ impl Machine {
     /// True when a row has a warning.
     pub(super) fn warns(&self, row: RowId) -> bool {
         let extra = self.extras.get(&row);
-        extra.is_some_and(super::extra::Extra::warns)
+        extra.is_some_and(|extra| extra.warns())
     }
 
     /// Makes a remark that rests on an earlier frame: an observation when a number between them was
