@@ -11,8 +11,10 @@ use super::{
     place::{Line, Place},
 };
 
-/// Bytes of one read ahead.
+/// Bytes of one read ahead, where places follow one another.
 const AHEAD: usize = 256 << 10;
+/// Bytes of one read where they do not.
+const APART: usize = 4 << 10;
 /// Reads that are kept: requests and their answers are two sequences.
 const WINDOWS: usize = 2;
 
@@ -41,6 +43,19 @@ impl<'a> LinesAt<'a> {
     /// The system's reason; `InvalidData` when another or no envelope lies there now.
     pub fn line(&mut self, seq: Seq, place: &Place) -> io::Result<Line> {
         let bytes = self.bytes(place.offset, place.length)?;
+        self.decode(seq, bytes)
+    }
+
+    /// The same in memory of its own, for those who keep it: what is read ahead is not kept with it.
+    ///
+    /// # Errors
+    /// As `line`.
+    pub fn line_to_keep(&mut self, seq: Seq, place: &Place) -> io::Result<Line> {
+        let bytes = self.bytes(place.offset, place.length)?;
+        self.decode(seq, Bytes::copy_from_slice(&bytes))
+    }
+
+    fn decode(&mut self, seq: Seq, bytes: Bytes) -> io::Result<Line> {
         let line = self.decoder.decode(bytes).ok();
         line.filter(|line| line.envelope.seq == seq)
             .ok_or_else(|| io::ErrorKind::InvalidData.into())
@@ -62,15 +77,28 @@ impl<'a> LinesAt<'a> {
                 return Ok(bytes);
             }
         }
+        let wanted = if self.goes_on(offset) {
+            AHEAD
+        } else {
+            length.max(APART)
+        };
         self.windows.rotate_right(1);
         let old = self.windows.first_mut().map(std::mem::take);
         let old = old.map_or_else(Bytes::new, |(_, bytes)| bytes);
-        let window = (offset, self.log.read_again(offset, AHEAD, old)?);
+        let window = (offset, self.log.read_again(offset, wanted, old)?);
         let bytes = part(&window, offset, length);
         if let Some(first) = self.windows.first_mut() {
             *first = window;
         }
         bytes.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// True for a place shortly behind what was read, as it is where places rise.
+    fn goes_on(&self, offset: u64) -> bool {
+        self.windows.iter().any(|(start, bytes)| {
+            let behind = start.saturating_add(bytes.len() as u64);
+            (*start..=behind.saturating_add(AHEAD as u64)).contains(&offset)
+        })
     }
 }
 

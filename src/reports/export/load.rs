@@ -198,7 +198,9 @@ impl Loader {
         }
         for entry in &sorted.again {
             let place = entry.place(&self.place);
-            let line = lines.line(entry.seq, &place).map_err(Error::of_reading)?;
+            let line = lines
+                .line_to_keep(entry.seq, &place)
+                .map_err(Error::of_reading)?;
             self.fold(&line.envelope, &place);
         }
         if let Some(key) = &self.key {
