@@ -21,7 +21,7 @@ fn rules_of_several_sections_together() {
         ),
         (
             "> [Q1 call a, Q2 call b] [x=4 v=2026-07-28]\n< {\"result\":{\"content\":[ [trunc x=4]\nclosed: server [x=4]",
-            "pending uncertain, pending uncertain | errors=0",
+            "pending uncertain, pending uncertain | errors=0 ! batch-removed@1",
         ),
         // One of the two was answered (4.4 M3, 5.4).
         (
