@@ -220,6 +220,8 @@ fn view<'a>(slot: &'a Slot, id: CallId, atoms: &Atoms) -> Option<Cow<'a, Call>> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
     use crate::{record::Seq, session::call::CallState};
 
     #[test]
@@ -230,7 +232,12 @@ mod tests {
         let count = u32::try_from(BLOCK * 3 + 7).unwrap();
         for seq in 0..count {
             let id = calls.next_id();
-            let call = Call::new(id, method.clone(), Seq(seq.into()), CallState::Completed);
+            let call = Call::new(
+                id,
+                Arc::clone(&method),
+                Seq(seq.into()),
+                CallState::Completed,
+            );
             calls.add(call);
         }
         let stays = |id: u32| id % 100 == 5 || id >= count - 3;
@@ -247,7 +254,9 @@ mod tests {
         let full = calls.blocks.iter().take(3);
         let room: usize = full.map(|block| block.slots.capacity()).sum();
         assert!(room <= SPARSE, "{room}");
-        expected.iter().for_each(|id| calls.remove(CallId(*id)));
+        for id in &expected {
+            calls.remove(CallId(*id));
+        }
         assert_eq!(calls.iter(&atoms).count(), 0);
         // The last one still takes calls.
         assert_eq!((calls.blocks.len(), calls.dropped), (1, 3));

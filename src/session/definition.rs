@@ -10,8 +10,6 @@ use crate::wire::json;
 
 /// Entries of one run that are kept (session-model.md 22.3).
 pub(super) const MAX_ENTRIES: usize = 10_000;
-/// Bytes of a name that are kept, as of the names that are called.
-const MAX_NAME: usize = 1_024;
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

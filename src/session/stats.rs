@@ -110,15 +110,12 @@ impl Durations {
                 .checked_sub(1)
                 .and_then(|at| self.sorted.get(at))
                 .copied();
-            let next = match largest.filter(|largest| *largest > newest) {
-                Some(largest) => {
-                    from -= 1;
-                    largest
-                }
-                None => {
-                    self.tail.pop();
-                    newest
-                }
+            let next = if let Some(largest) = largest.filter(|largest| *largest > newest) {
+                from -= 1;
+                largest
+            } else {
+                self.tail.pop();
+                newest
             };
             if let Some(place) = self.sorted.get_mut(to) {
                 *place = next;

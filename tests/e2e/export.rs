@@ -198,7 +198,7 @@ fn damage_is_told_and_not_hidden() {
         .enumerate()
         .map(|(at, line)| {
             if at == 2 {
-                line[..40].to_owned()
+                line.chars().take(40).collect::<String>()
             } else {
                 line.to_owned()
             }

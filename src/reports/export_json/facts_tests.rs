@@ -20,34 +20,38 @@ fn scripted(text: &str) -> Value {
 
 /// A scripted frame as a line of a log.
 fn line(envelope: &Envelope) -> String {
-    let mut fields = format!(
+    let mut fields = vec![format!(
         r#""session_id":"s","seq":{},"ts":"{}","direction":"{}","transport":"{}""#,
         envelope.seq,
         envelope.ts.unwrap(),
         envelope.direction.as_str(),
         envelope.transport.as_str(),
-    );
+    )];
     if let Some(http) = &envelope.http {
-        fields += &format!(r#","exchange":{},"status":{}"#, http.exchange, http.status);
+        fields.push(format!(
+            r#""exchange":{},"status":{}"#,
+            http.exchange, http.status
+        ));
         for (name, value) in [
             ("auth_challenge", &http.auth_challenge),
             ("mcp_method", &http.mcp_method),
         ] {
             if let Some(value) = value {
-                fields += &format!(r#","{name}":{}"#, Value::from(&**value));
+                fields.push(format!(r#""{name}":{}"#, Value::from(&**value)));
             }
         }
     }
     match &envelope.payload {
         Payload::Raw(raw) => {
-            fields += &format!(r#","raw":{}"#, String::from_utf8_lossy(raw.bytes()));
+            fields.push(format!(r#""raw":{}"#, String::from_utf8_lossy(raw.bytes())));
         }
         Payload::Text(text) => {
-            fields += &format!(r#","text":{}"#, Value::from(String::from_utf8_lossy(text)));
+            let text = String::from_utf8_lossy(text);
+            fields.push(format!(r#""text":{}"#, Value::from(text)));
         }
         Payload::Nothing => {}
     }
-    format!("{{{fields}}}")
+    format!("{{{}}}", fields.join(","))
 }
 
 #[test]

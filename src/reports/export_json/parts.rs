@@ -176,7 +176,7 @@ mod tests {
         type Case<'a> = (usize, &'a dyn Fn(usize) -> u64, Vec<Range<usize>>);
         let cases: [Case<'_>; 5] = [
             (0, &|_| 1, vec![]),
-            (3, &|_| 1, Vec::from([0..3])),
+            (3, &|_| 1, std::iter::once(0..3).collect()),
             (3, &|_| PART_BYTES, vec![0..1, 1..2, 2..3]),
             (4, &|at| u64::MAX * u64::from(at == 1), vec![0..2, 2..4]),
             (

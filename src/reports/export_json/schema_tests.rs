@@ -206,6 +206,9 @@ fn documents_of_every_kind_of_frame_fit() {
     fits(&log.document());
 }
 
+/// What is broken, and how.
+type Change = (&'static str, fn(&mut Value));
+
 #[test]
 fn the_check_finds_faults() {
     let schema = Schema::read();
@@ -213,7 +216,6 @@ fn the_check_finds_faults() {
         .raw(0, "c2s", r#"{"id":1,"method":"x"}"#)
         .document();
     assert!(schema.faults(&whole).is_empty());
-    type Change = (&'static str, fn(&mut Value));
     let changes: [Change; 6] = [
         ("/session/extra: has no place", |all| {
             all["session"]["extra"] = 1.into();
@@ -225,10 +227,10 @@ fn the_check_finds_faults() {
                 .shift_remove("measured");
         }),
         ("/calls/0/direction: enum", |all| {
-            all["calls"][0]["direction"] = "x".into()
+            all["calls"][0]["direction"] = "x".into();
         }),
         ("/events/0/seq: minimum", |all| {
-            all["events"][0]["seq"] = 0.into()
+            all["events"][0]["seq"] = 0.into();
         }),
         ("/events/0/timestamp: pattern", |all| {
             all["events"][0]["timestamp"] = "2026-09-01T00:00:00.10Z".into();

@@ -50,12 +50,8 @@ fn rules_of_several_sections_together() {
 
 #[test]
 fn very_many_requests_with_one_id_are_told_apart_by_their_exchange() {
-    let mut text = String::new();
-    for at in 1..=200 {
-        text.push_str(&format!(
-            "> Q1 subscriptions/listen [c=h:{at} x={at} peer=p{at}]\n"
-        ));
-    }
+    let request = |at| format!("> Q1 subscriptions/listen [c=h:{at} x={at} peer=p{at}]\n");
+    let mut text: String = (1..=200).map(request).collect();
     text.push_str("< R1 {} [c=h:1 x=1 peer=p1]");
     fold(&text, Limits::NONE, |session| {
         assert_eq!(session.call(CallId(0)).unwrap().state, CallState::Completed);
