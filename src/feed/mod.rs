@@ -21,7 +21,6 @@ mod recall;
 
 pub use backoff::{Backoff, jittered};
 pub use channel::{Closed, FeedReceiver, FeedSender, channel};
-pub use conflict::{says_the_same, takes_precedence};
 pub use event::{
     BodyOutcome, Ending, FeedEvent, FeedFrame, FeedRequest, HostState, LinkState, Listing, Mode,
     Origin, Progress, PromptAnswer, SessionNews, Severity,

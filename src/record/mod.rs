@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod choose;
+mod conflict;
 mod control;
 mod decode;
 mod encode;
@@ -32,6 +33,7 @@ mod write;
 
 pub use catalogue::{Catalogue, LogFile};
 pub use choose::{SessionChoice, choose_recorded, choose_session};
+pub use conflict::{says_the_same, takes_precedence};
 pub use control::{End, end_record, start_record};
 pub use decode::{Decoder, NotEnvelope};
 pub use encode::{BatchPlace, Content, Encoder, Frame};

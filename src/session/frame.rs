@@ -203,11 +203,14 @@ impl Machine {
         self.give_up_late_answers(facts);
         self.not_the_last(at, facts);
         self.exchange_went_well(at, facts);
+        if at.truncated && at.side == Side::Server {
+            self.unseen.cut = at.row.seq;
+        }
         if at.redacted {
             self.unseen.redacted = at.row.seq;
             if matches!(frame.kind, Kind::Invalid | Kind::Other) {
                 // It may have been a request, with any token.
-                self.hidden_token(at);
+                self.hidden_token(at.side);
             }
         }
         match frame.kind {
@@ -341,6 +344,8 @@ impl Machine {
     fn unlinked_frame(&mut self, sender: Side, seq: Seq, facts: &mut Vec<Fact>) {
         let count = self.unlinked.of(sender);
         *count = count.saturating_add(1);
+        // It may have been a request.
+        self.hidden_token(sender);
         self.unlinked_answer(sender, seq, facts);
     }
 

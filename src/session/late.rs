@@ -1,8 +1,6 @@
 //! Frames that came after higher numbers had been folded: collected, then sorted in by a new fold
 //! where everything is still held, else folded where they are (session-model.md 2.2).
 
-use sha2::Digest as _;
-
 use super::{
     fact::Fact,
     frame::{self, Arrival},
@@ -14,7 +12,7 @@ use super::{
 };
 use crate::{
     base::Timestamp,
-    record::{Envelope, Payload, Place, Seq},
+    record::{Envelope, Payload, Place, Seq, says_the_same, takes_precedence},
 };
 
 /// Late frames that wait for a new fold beside half of what was folded; then it is made at once.
@@ -233,10 +231,10 @@ impl Session {
     fn repeat(&mut self, envelope: &Envelope, place: Option<&Place>, arrived: Option<Timestamp>) {
         let seq = envelope.seq;
         let known = self.known(seq);
-        let Some(known) = known.filter(|known| !same(known, envelope)) else {
+        let Some(known) = known.filter(|known| !says_the_same(known, envelope)) else {
             return;
         };
-        let better = beats(envelope, &known);
+        let better = takes_precedence(envelope, &known);
         self.conflict(seq);
         if !better {
             return;
@@ -325,35 +323,4 @@ impl Frame {
             held,
         }
     }
-}
-
-/// Equal in what the model reads: the id may have been renamed by the reader of the log.
-fn same(one: &Envelope, other: &Envelope) -> bool {
-    if one.session_id == other.session_id {
-        return one == other;
-    }
-    let mut renamed = other.clone();
-    renamed.session_id.clone_from(&one.session_id);
-    *one == renamed
-}
-
-/// True when `new` is the one to keep: redacted, then earlier, then by its content.
-fn beats(new: &Envelope, old: &Envelope) -> bool {
-    if new.redacted != old.redacted {
-        return new.redacted;
-    }
-    if new.ts != old.ts {
-        return new.ts < old.ts;
-    }
-    digest(new) < digest(old)
-}
-
-fn digest(envelope: &Envelope) -> [u8; 32] {
-    let mut hasher = sha2::Sha256::new();
-    match &envelope.payload {
-        Payload::Nothing => {}
-        Payload::Raw(raw) => hasher.update(raw.bytes()),
-        Payload::Text(text) => hasher.update(text),
-    }
-    hasher.finalize().into()
 }

@@ -58,16 +58,18 @@ fn number(value: &[u8]) -> Option<Box<str>> {
 /// Frames that hide from which request on a token is good.
 #[derive(Debug, Default)]
 pub(super) struct Unseen {
-    /// A request of a side had a token that was redacted.
+    /// A request of a side had a token that was redacted, or cut off.
     tokens: PerSide<bool>,
+    /// The last frame of the server of which only a part is there.
+    pub(super) cut: Seq,
     /// The last frame that was redacted: it may have ended any request or task.
     pub(super) redacted: Seq,
 }
 
 impl Machine {
-    /// Notes a request whose token redaction took away.
-    pub(super) fn hidden_token(&mut self, at: &At) {
-        *self.unseen.tokens.of(at.side) = true;
+    /// Notes a request of a side whose token, if it has one, is not known.
+    pub(super) fn hidden_token(&mut self, side: Side) {
+        *self.unseen.tokens.of(side) = true;
     }
 
     /// Two requests that wait share a token (session-model.md 9.4).

@@ -49,8 +49,9 @@ impl Machine {
         let key = parts.id.and_then(|id| reading::key_of(id, at.redacted));
         let initializes = method == "initialize";
         let declared = match &params.declared {
+            // It proposes one, and declares none (session-model.md 14.1).
+            _ if initializes => None,
             Some(version) => Some(version.as_ref()),
-            None if initializes => None,
             None => {
                 let header = http.and_then(|http| http.mcp_protocol_version.as_deref());
                 header.map(|version| clip(version, 64))
@@ -101,8 +102,8 @@ impl Machine {
         let counted = told.counted;
         let hop = self.add_hop(&at, call, key.clone(), parts, &params, told, facts);
         self.task_request(&at, method, &params, facts);
-        if params.token_hidden {
-            self.hidden_token(&at);
+        if params.token_hidden || at.truncated && params.token.is_none() {
+            self.hidden_token(at.side);
         }
         if Self::asks_user(&at, method) {
             self.ask_user(&at, call, parts, &params);

@@ -180,7 +180,13 @@ impl Machine {
                 format!("the client's retry has another requestState than frame {frame} issued"),
             ),
         };
-        self.remark_absence(at, code, text);
+        // A cut answer after it may be what the retry continues.
+        let hole = if self.unseen.cut.0 > frame {
+            u64::MAX
+        } else {
+            at.hole
+        };
+        self.remark_absence(&At { hole, ..*at }, code, text);
     }
 
     /// A retry needs an id of its own; ids of two clients have nothing to do with one another.

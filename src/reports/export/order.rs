@@ -4,8 +4,7 @@
 use std::collections::HashSet;
 
 use crate::{
-    feed::{says_the_same, takes_precedence},
-    record::{LinesAt, Place, Seq},
+    record::{LinesAt, Place, Seq, says_the_same, takes_precedence},
     reports::Error,
 };
 
