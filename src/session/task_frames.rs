@@ -30,6 +30,13 @@ impl Machine {
         let Some((id, asked)) = self.hops.get(hop).map(|hop| (hop.call, hop.seq)) else {
             return;
         };
+        // A call that was failed or overtaken becomes no task, whether it is still in memory or not.
+        let takes = self
+            .call(id)
+            .is_some_and(|call| call.is_open() || call.awaits_late);
+        if !takes {
+            return;
+        }
         let core = *dialect == TaskDialect::Core;
         self.set_token(hop, if core { Phase::Held } else { Phase::Quiet });
         let status = task.status.value();
