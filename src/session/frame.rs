@@ -325,7 +325,9 @@ impl Machine {
         facts: &mut Vec<Fact>,
     ) {
         self.head.take(envelope);
+        let had_ended = self.head.end.is_some();
         match self.head.control(envelope) {
+            Control::None if self.head.end.is_some() && !had_ended => self.hops.release(),
             Control::None => {}
             Control::Unobserved => self.unlinked_frame(Side::Client, envelope.seq, facts),
             Control::Closed { exchange, by } => {

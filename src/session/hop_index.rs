@@ -58,6 +58,14 @@ impl HopIndex {
         }
     }
 
+    /// Gives back the room of what was taken out.
+    pub(super) fn shrink(&mut self) {
+        self.newest.shrink_to_fit();
+        if self.newest.is_empty() {
+            self.older = Vec::new();
+        }
+    }
+
     fn older(&self, hop: HopId) -> Option<HopId> {
         let older = self.older.get(usize::try_from(hop).ok()?).copied();
         older.filter(|older| *older != NONE)

@@ -88,7 +88,11 @@ pub(super) struct HopEntry {
 /// All hops that can still be named.
 #[derive(Debug, Default)]
 pub(super) struct Hops {
+    /// Those from `first` on.
     slots: Vec<Option<HopEntry>>,
+    first: HopId,
+    /// Those of before the session ended that were never answered.
+    left: Map<HopId, HopEntry>,
     free: Vec<HopId>,
     by_key: HopIndex,
     /// Waiting hops of an exchange.
@@ -106,11 +110,16 @@ pub(super) struct Hops {
     hidden: PerSide<u32>,
     /// Hops that were forgotten at the bound.
     forgotten: u64,
+    /// Those that were answered before the session ended were forgotten with its end.
+    released: bool,
 }
 
 impl Hops {
     pub(super) fn get(&self, id: HopId) -> Option<&HopEntry> {
-        self.slots.get(usize::try_from(id).ok()?)?.as_ref()
+        match id.checked_sub(self.first) {
+            Some(at) => self.slots.get(usize::try_from(at).ok()?)?.as_ref(),
+            None => self.left.get(&id),
+        }
     }
 
     /// What a request asked for; its first answer takes it.
@@ -119,7 +128,40 @@ impl Hops {
     }
 
     pub(super) fn get_mut(&mut self, id: HopId) -> Option<&mut HopEntry> {
-        self.slots.get_mut(usize::try_from(id).ok()?)?.as_mut()
+        match id.checked_sub(self.first) {
+            Some(at) => self.slots.get_mut(usize::try_from(at).ok()?)?.as_mut(),
+            None => self.left.get_mut(&id),
+        }
+    }
+
+    fn take(&mut self, id: HopId) -> Option<HopEntry> {
+        let Some(at) = id.checked_sub(self.first) else {
+            return self.left.remove(&id);
+        };
+        let entry = self.slots.get_mut(usize::try_from(at).ok()?)?.take()?;
+        self.free.push(id);
+        Some(entry)
+    }
+
+    /// The session ended: forgets what was answered, since no frame follows. Those that were not
+    /// answered stay; an answer that was held up may still come from its log.
+    pub(super) fn release(&mut self) {
+        let done = std::mem::take(&mut self.done);
+        for id in done {
+            match self.get(id) {
+                Some(hop) if hop.answered => self.forget(id),
+                Some(_) => self.done.push_back(id),
+                None => {}
+            }
+        }
+        self.free = Vec::new();
+        for slot in std::mem::take(&mut self.slots) {
+            self.left.extend(slot.map(|hop| (self.first, hop)));
+            self.first = self.first.saturating_add(1);
+        }
+        self.by_key.shrink();
+        self.by_token.shrink();
+        self.released = true;
     }
 
     /// Adds a waiting hop.
@@ -131,7 +173,8 @@ impl Hops {
                 self.slots.reserve_exact(self.slots.len() / 8);
             }
             self.slots.push(None);
-            u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
+            let at = u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX);
+            self.first.saturating_add(at)
         });
         if let Some(key) = &entry.key {
             let surplus = self.surplus_of_key(entry.side, key);
@@ -140,10 +183,8 @@ impl Hops {
             self.by_key.add((entry.side, key), id);
         }
         self.starts_waiting(id, (entry.side, entry.conn, entry.exchange, entry.hidden));
-        if let Some(slot) = usize::try_from(id)
-            .ok()
-            .and_then(|at| self.slots.get_mut(at))
-        {
+        let at = usize::try_from(id - self.first).ok();
+        if let Some(slot) = at.and_then(|at| self.slots.get_mut(at)) {
             *slot = Some(entry);
         }
         self.index_token(id);
@@ -227,13 +268,9 @@ impl Hops {
 
     /// Takes a hop out of every index.
     pub(super) fn forget(&mut self, id: HopId) {
-        let slot = usize::try_from(id)
-            .ok()
-            .and_then(|at| self.slots.get_mut(at));
-        let Some(hop) = slot.and_then(Option::take) else {
+        let Some(hop) = self.take(id) else {
             return;
         };
-        self.free.push(id);
         if hop.waiting {
             self.waits_no_more(id, hop.side, hop.conn, hop.exchange, hop.hidden);
         }
@@ -291,6 +328,11 @@ impl Hops {
         self.forgotten
     }
 
+    /// True when an answer to nothing may be one to a request that was forgotten.
+    pub(super) fn forgot_any(&self) -> bool {
+        self.forgotten > 0 || self.released
+    }
+
     /// True when a request of this side waits whose id redaction took away.
     pub(super) fn hides_one(&mut self, side: Side) -> bool {
         *self.hidden.of(side) > 0
@@ -303,52 +345,5 @@ impl Hops {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_entry_stays_small() {
-        assert!(size_of::<HopEntry>() <= 144, "{}", size_of::<HopEntry>());
-    }
-
-    #[test]
-    fn a_short_session_takes_little_and_a_long_one_no_half_too_much() {
-        let entry = || HopEntry {
-            call: CallId(0),
-            at: 0,
-            side: Side::Client,
-            key: None,
-            conn: 0,
-            exchange: 0,
-            client: ClientKey::default(),
-            answered: false,
-            waiting: true,
-            token: None,
-            base: None,
-            seq: Seq(1),
-            declared: None,
-            effective: None,
-            counted: Counted::default(),
-            hidden_names: (false, false),
-            wants_task: false,
-            task_id: None,
-            hidden: false,
-            freed: false,
-            answer: Seq(0),
-            answered_on: 0,
-            shared: None,
-            asked: None,
-            signature: 0,
-        };
-        let mut hops = Hops::default();
-        hops.add(entry());
-        assert!(hops.slots.capacity() <= 8, "{}", hops.slots.capacity());
-        for _ in 0..GROWTH * 3 {
-            hops.add(entry());
-        }
-        assert!(hops.slots.capacity() <= GROWTH * 3 / 8 * 9);
-        assert!(hops.waits_on(0));
-        (0..=GROWTH * 3).for_each(|hop| hops.stop(u32::try_from(hop).unwrap()));
-        assert!(!hops.waits_on(0));
-    }
-}
+#[path = "hops_tests.rs"]
+mod tests;
