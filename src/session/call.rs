@@ -364,6 +364,9 @@ impl Call {
     pub(super) fn close(&mut self) {
         (self.gap_after, self.maybe_lost, self.uncertain) = (false, false, false);
         self.arrived = None;
+        if let Some(progress) = &mut self.progress {
+            progress.forget_message();
+        }
         if !self.awaits_late {
             self.mark = None;
         }

@@ -29,7 +29,8 @@ pub struct Progress {
     pub value: Option<Box<str>>,
     /// The total beside it, as sent (untrusted).
     pub total: Option<Box<str>>,
-    /// The message beside it, at most 1 KiB (untrusted).
+    /// The message beside it, at most 1 KiB (untrusted), while the call is open: it may be as long as a
+    /// body, and of a call that is over it stands in the last of the linked frames.
     pub message: Option<Box<str>>,
     /// When the first notification came.
     pub first_at: Option<Timestamp>,
@@ -45,6 +46,11 @@ impl Progress {
         self.message = message.map(|text| clip(&text, MAX_TEXT).into());
         self.first_at = self.first_at.or(ts);
         self.last_at = ts.or(self.last_at);
+    }
+
+    /// The call is over.
+    pub(super) fn forget_message(&mut self) {
+        self.message = None;
     }
 }
 
