@@ -52,6 +52,8 @@ pub struct Extra {
     /// The message nests too deep to be read beyond its top level: what its members hold is unknown
     /// (session-model.md 3.2.2).
     pub unparsed_body: bool,
+    /// Position of the first element of the frame in its batch, and length of the batch.
+    pub(super) batch: Option<(u32, u32)>,
 }
 
 impl Extra {

@@ -100,15 +100,16 @@ impl Machine {
             let classified = classify::by_payload(&slice, http, envelope.redacted);
             let body = Some((slice.clone(), true));
             charge += self.element(envelope, arrival, (index, body), classified, facts);
-            let id = RowId {
-                seq: envelope.seq,
-                index,
-            };
-            if let Some(row) = self.rows.by_id_mut(id) {
-                row.set_batch(index, size);
-            }
         }
+        self.note_batch(envelope.seq, 0, size);
         charge
+    }
+
+    /// Notes on its first row which place a frame has in a batch of that size.
+    fn note_batch(&mut self, seq: Seq, index: u32, size: u32) {
+        if let Some(extra) = self.extra_mut(RowId { seq, index: 0 }) {
+            extra.batch = Some((index, size));
+        }
     }
 
     /// One row.
@@ -134,6 +135,9 @@ impl Machine {
             (classified.kind, classified.unlinked) = (Kind::Other, true);
         }
         let charge = self.add_row(envelope, arrival, row, body, &classified);
+        if envelope.batch && envelope.batch_size > 0 {
+            self.note_batch(row.seq, envelope.batch_index, envelope.batch_size);
+        }
         facts.push(Fact::NewRow(row));
         self.count_kind(classified.kind, side, &mut at, envelope);
         at.unparsed = classified.unparsed;
@@ -273,17 +277,13 @@ impl Machine {
         let length = body.as_ref().map_or(0, |(bytes, _)| bytes.len());
         let size = envelope.wire_bytes.unwrap_or(length as u64);
         stored.size = u32::try_from(size).unwrap_or(u32::MAX);
-        stored.status = classify::status_of(envelope);
-        stored.has_body = body.is_some();
+        stored.set_status(classify::status_of(envelope), body.is_some());
         stored.set_flags(RowFlags {
             truncated: envelope.truncated,
             redacted: envelope.redacted,
             out_of_place: arrival.out_of_place,
             ..RowFlags::default()
         });
-        if envelope.batch && envelope.batch_size > 0 {
-            stored.set_batch(envelope.batch_index, envelope.batch_size);
-        }
         if let Some(method) = &frame.parts.method {
             stored.set_method(self.atoms.number(method));
         }

@@ -3,7 +3,10 @@
 
 use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
-use super::{row::RowId, stored::Stored};
+use super::{
+    row::RowId,
+    stored::{LAST_DIRECTION, Stored},
+};
 use crate::record::{Direction, Place};
 
 /// Rows in one block.
@@ -173,36 +176,36 @@ impl Rows {
             }
             self.logs.len() - 1
         });
-        row.log = u16::try_from(log).unwrap_or(u16::MAX);
-        row.offset = place.offset;
+        row.set_place(u16::try_from(log).unwrap_or(u16::MAX), place.offset);
         row.length = place.length;
     }
 
     /// Where the line of a row lies.
     pub(super) fn place(&self, row: &Stored) -> Option<Place> {
+        let (log, offset) = row.place();
         Some(Place {
-            log: Arc::clone(self.logs.get(usize::from(row.log))?),
-            offset: row.offset,
+            log: Arc::clone(self.logs.get(usize::from(log))?),
+            offset,
             length: row.length,
         })
     }
 
-    /// Notes who sent a row; at most 250 unknown words are told apart.
+    /// Notes who sent a row.
     pub(super) fn set_direction(&mut self, row: &mut Stored, direction: &Direction) {
         let known = self.directions.iter().position(|known| known == direction);
         let at = known.unwrap_or_else(|| {
-            if self.directions.len() < 254 {
+            if self.directions.len() <= usize::from(LAST_DIRECTION) {
                 self.directions.push(direction.clone());
             }
             self.directions.len() - 1
         });
-        row.direction = u8::try_from(at).unwrap_or(u8::MAX);
+        row.set_direction(u8::try_from(at).unwrap_or(LAST_DIRECTION));
     }
 
     /// Who sent a row.
     pub(super) fn direction(&self, row: &Stored) -> &Direction {
         self.directions
-            .get(usize::from(row.direction))
+            .get(usize::from(row.direction()))
             .unwrap_or(&Direction::Meta)
     }
 }

@@ -311,17 +311,23 @@ impl Session {
             id: row.id(),
             ts: row.ts(),
             direction: rows.direction(row),
-            kind: row.kind,
+            kind: row.kind(),
             method: method.map(|method| &**method),
             json_id: row.json_id.as_deref(),
             size: row.size.into(),
-            status: row.status,
+            status: row.status(),
             flags: row.flags(),
             call: row.call(),
             body: row.body(),
             place: rows.place(row),
-            batch: row.batch(),
+            batch: self.batch(row.id()),
         })
+    }
+
+    fn batch(&self, id: RowId) -> Option<(u32, u32)> {
+        let first = RowId { index: 0, ..id };
+        let (at, size) = self.extra(first)?.batch?;
+        Some((at.saturating_add(id.index), size))
     }
 
     /// What only some rows have; `None` for the others.

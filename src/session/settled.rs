@@ -23,8 +23,6 @@ const NO_CODE: i32 = i32::MIN;
 #[derive(Clone, Debug)]
 pub(super) struct Settled {
     request: u64,
-    /// 0 without an answer.
-    answer: u64,
     start: i64,
     end: i64,
     json_id: JsonId,
@@ -35,8 +33,8 @@ pub(super) struct Settled {
     result_bytes: u32,
     /// `NO_CODE` without one.
     error_code: i32,
-    request_index: u16,
-    answer_index: u16,
+    /// Number of the answer, counted from that of the request; 0 without an answer.
+    answer: i32,
     state: CallState,
     marks: u8,
 }
@@ -50,7 +48,10 @@ impl Settled {
         if !call.is_over() || call.may_change {
             return None;
         }
-        let answer = hop.answer.unwrap_or_default();
+        let distance = |answer: RowId| {
+            let distance = i128::from(answer.seq.0) - i128::from(hop.request.seq.0);
+            i32::try_from(distance).ok()
+        };
         let operation = match &call.operation {
             Some(name) => atoms.find(name)?,
             None => NONE,
@@ -58,7 +59,6 @@ impl Settled {
         let code = call.error_code.unwrap_or(NO_CODE.into());
         let mut settled = Self {
             request: hop.request.seq.0,
-            answer: answer.seq.0,
             start: nanos(call.start),
             end: nanos(call.end),
             json_id: hop.json_id.clone(),
@@ -67,8 +67,7 @@ impl Settled {
             operation,
             result_bytes: u32::try_from(call.result_bytes).ok()?,
             error_code: i32::try_from(code).ok()?,
-            request_index: u16::try_from(hop.request.index).ok()?,
-            answer_index: u16::try_from(answer.index).ok()?,
+            answer: hop.answer.map_or(Some(0), distance)?,
             state: call.state,
             marks: marks_of(call),
         };
@@ -85,7 +84,7 @@ impl Settled {
 
     /// The call again.
     pub(super) fn call(&self, id: CallId, atoms: &Atoms) -> Option<Call> {
-        let request = row(self.request, self.request_index);
+        let request = row(self.request);
         let method = Arc::clone(atoms.name(self.method)?);
         let mut call = Call::new(id, method, request.seq, self.state);
         call.operation = atoms.name(self.operation).map(Arc::clone);
@@ -103,7 +102,7 @@ impl Settled {
         (call.is_tool, call.from_client) = (is_tool, from_client);
         (call.errored, call.tool_error) = (errored, tool_error);
         (call.request_truncated, call.result_truncated) = (asked_less, told_less);
-        let answer = (self.answer != 0).then(|| row(self.answer, self.answer_index));
+        let answer = self.answer();
         call.hops = smallvec![Hop {
             request,
             json_id: self.json_id.clone(),
@@ -127,11 +126,16 @@ impl Settled {
         Some(call)
     }
 
+    fn answer(&self) -> Option<RowId> {
+        let answer = self.request.saturating_add_signed(self.answer.into());
+        (self.answer != 0).then(|| row(answer))
+    }
+
     /// The last frame that was linked to it.
     pub(super) fn last_row(&self) -> RowId {
         match &self.more {
             Some(more) => more.last_row(),
-            None => row(self.request, self.request_index).max(row(self.answer, self.answer_index)),
+            None => row(self.request).max(self.answer().unwrap_or_default()),
         }
     }
 }
@@ -150,10 +154,11 @@ fn marks_of(call: &Call) -> u8 {
     .fold(0, |bits, (bit, on)| bits | (u8::from(*on) << bit))
 }
 
-fn row(seq: u64, index: u16) -> RowId {
+/// The first row of a frame; what lies deeper in a batch is noted as what only some calls have.
+fn row(seq: u64) -> RowId {
     RowId {
         seq: Seq(seq),
-        index: index.into(),
+        index: 0,
     }
 }
 
@@ -175,19 +180,19 @@ mod tests {
         let mut call = Call::new(CallId(7), method, Seq(3), CallState::Completed);
         call.operation = Some(atoms.share("search"));
         call.add_hop(Hop {
-            request: row(3, 0),
+            request: row(3),
             json_id: JsonId::new("\"a long id that takes an allocation\""),
             sent: time(1_000),
-            answer: Some(row(9, 2)),
+            answer: Some(row(9)),
         });
         (call.start, call.end, call.server_nanos) = (time(1_000), time(3_500), 2_500);
-        call.last_row = row(9, 2);
+        call.last_row = row(9);
         call
     }
 
     #[test]
     fn it_stays_small() {
-        assert!(size_of::<Settled>() <= 80, "{}", size_of::<Settled>());
+        assert!(size_of::<Settled>() <= 72, "{}", size_of::<Settled>());
     }
 
     #[test]
@@ -202,9 +207,19 @@ mod tests {
     #[test]
     fn what_only_some_calls_have_is_given_back_too() {
         let mut atoms = Atoms::default();
-        let changes: [fn(&mut Call); 9] = [
-            |call| call.link(row(5, 0)),
-            |call| call.link(row(500, 1)),
+        let changes: [fn(&mut Call); 12] = [
+            |call| call.link(row(5)),
+            |call| call.link(row(500)),
+            |call| call.hops[0].request.index = 3,
+            |call| {
+                call.hops[0].answer.as_mut().unwrap().index = 4;
+                call.last_row.index = 4;
+            },
+            // Read ahead of its request.
+            |call| {
+                call.hops[0].answer = Some(row(1));
+                call.last_row = row(3);
+            },
             |call| call.client_nanos = 1,
             |call| call.cancel_reason = Some("reason".into()),
             |call| (call.progress_count, call.progress) = (3, Some(Box::default())),
@@ -230,7 +245,8 @@ mod tests {
     #[test]
     fn a_call_with_more_to_say_is_not_taken() {
         let mut atoms = Atoms::default();
-        let changes: [fn(&mut Call); 7] = [
+        let changes: [fn(&mut Call); 8] = [
+            |call| call.hops[0].answer = Some(row(3 + (1 << 31))),
             |call| call.state = CallState::Streaming,
             |call| call.awaits_late = true,
             |call| call.may_change = true,

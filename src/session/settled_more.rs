@@ -28,6 +28,8 @@ pub(super) struct More {
     reason = "independent marks, not states of one machine"
 )]
 struct Rare {
+    /// Places of request and answer in an array that an old log holds whole.
+    places: (u32, u32),
     server_nanos: u64,
     client_nanos: u64,
     cancelled_at: Option<Timestamp>,
@@ -79,7 +81,13 @@ impl More {
 
 impl Rare {
     fn of(call: &Call) -> Self {
+        let hop = call.hops.first();
+        let place = |row: Option<RowId>| row.unwrap_or_default().index;
         Self {
+            places: (
+                place(hop.map(|hop| hop.request)),
+                place(hop.and_then(|hop| hop.answer)),
+            ),
             server_nanos: call.server_nanos,
             client_nanos: call.client_nanos,
             cancelled_at: call.cancelled_at,
@@ -101,6 +109,12 @@ impl Rare {
     }
 
     fn add_to(&self, call: &mut Call) {
+        if let Some(hop) = call.hops.first_mut() {
+            hop.request.index = self.places.0;
+            if let Some(answer) = &mut hop.answer {
+                answer.index = self.places.1;
+            }
+        }
         (call.server_nanos, call.client_nanos) = (self.server_nanos, self.client_nanos);
         (call.cancelled_at, call.mark) = (self.cancelled_at, self.mark);
         call.cancel_reason.clone_from(&self.cancel_reason);
@@ -122,6 +136,6 @@ mod tests {
     #[test]
     fn it_stays_small() {
         assert!(size_of::<More>() <= 56, "{}", size_of::<More>());
-        assert!(size_of::<Rare>() <= 112, "{}", size_of::<Rare>());
+        assert!(size_of::<Rare>() <= 120, "{}", size_of::<Rare>());
     }
 }

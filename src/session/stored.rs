@@ -14,6 +14,23 @@ use crate::{
 
 /// No entry in a table of names or calls.
 const NONE: u32 = u32::MAX;
+/// Bits of an offset in a log; what lies behind 256 TiB cannot be read again.
+const OFFSET_BITS: u32 = 48;
+/// Beside the status: the frame carried a payload.
+const HAS_BODY: u16 = 1 << 15;
+/// Beside the direction: which of `KINDS` it is.
+const KIND_BITS: u8 = 0b111;
+/// Number of the last direction that is told apart.
+pub(super) const LAST_DIRECTION: u8 = 31;
+const KINDS: [Kind; 7] = [
+    Kind::Request,
+    Kind::Response,
+    Kind::Notification,
+    Kind::Stderr,
+    Kind::Invalid,
+    Kind::Transport,
+    Kind::Other,
+];
 
 /// What is held of a frame until its bytes are released.
 #[derive(Debug)]
@@ -33,7 +50,8 @@ pub(super) struct Held {
 pub(super) struct Stored {
     seq: u64,
     ts: i64,
-    pub(super) offset: u64,
+    /// Number of the log in the upper 16 bits, offset in it below.
+    place: u64,
     pub(super) held: Option<Box<Held>>,
     pub(super) json_id: Option<JsonId>,
     index: u32,
@@ -41,39 +59,29 @@ pub(super) struct Stored {
     pub(super) size: u32,
     method: u32,
     call: u32,
-    batch_index: u16,
-    batch_size: u16,
-    pub(super) status: u16,
-    pub(super) log: u16,
+    status_and_body: u16,
     flags: u8,
-    pub(super) kind: Kind,
-    pub(super) direction: u8,
-    /// True when the frame carried a payload, held or not.
-    pub(super) has_body: bool,
+    kind_and_direction: u8,
 }
 
 impl Stored {
     /// A row of a frame without anything but what its envelope says.
     pub(super) fn new(id: RowId, ts: Option<Timestamp>, kind: Kind) -> Self {
+        let kind = KINDS.iter().position(|known| *known == kind);
         Self {
             seq: id.seq.0,
             index: id.index,
             ts: ts.map_or(i64::MIN, Timestamp::as_nanos),
-            offset: 0,
+            place: u64::MAX,
             length: 0,
-            log: u16::MAX,
             held: None,
             json_id: None,
             size: 0,
             method: NONE,
             call: NONE,
-            batch_index: 0,
-            batch_size: 0,
-            status: 0,
+            status_and_body: 0,
             flags: 0,
-            kind,
-            direction: 0,
-            has_body: false,
+            kind_and_direction: kind.and_then(|kind| u8::try_from(kind).ok()).unwrap_or(0),
         }
     }
 
@@ -104,13 +112,46 @@ impl Stored {
         self.call = call.0;
     }
 
-    pub(super) fn batch(&self) -> Option<(u32, u32)> {
-        (self.batch_size > 0).then(|| (self.batch_index.into(), self.batch_size.into()))
+    pub(super) fn kind(&self) -> Kind {
+        let at = usize::from(self.kind_and_direction & KIND_BITS);
+        KINDS.get(at).copied().unwrap_or(Kind::Other)
     }
 
-    pub(super) fn set_batch(&mut self, index: u32, size: u32) {
-        self.batch_index = u16::try_from(index).unwrap_or(u16::MAX);
-        self.batch_size = u16::try_from(size).unwrap_or(u16::MAX);
+    /// Which of the directions of the session it has.
+    pub(super) fn direction(&self) -> u8 {
+        self.kind_and_direction >> KIND_BITS.count_ones()
+    }
+
+    /// Notes which one it has, at most `LAST_DIRECTION`.
+    pub(super) fn set_direction(&mut self, at: u8) {
+        self.kind_and_direction =
+            at << KIND_BITS.count_ones() | self.kind_and_direction & KIND_BITS;
+    }
+
+    /// HTTP status, 0 when none.
+    pub(super) fn status(&self) -> u16 {
+        self.status_and_body & !HAS_BODY
+    }
+
+    /// True when the frame carried a payload, held or not.
+    pub(super) fn has_body(&self) -> bool {
+        self.status_and_body & HAS_BODY != 0
+    }
+
+    pub(super) fn set_status(&mut self, status: u16, has_body: bool) {
+        let body = if has_body { HAS_BODY } else { 0 };
+        self.status_and_body = status.min(HAS_BODY - 1) | body;
+    }
+
+    /// Number of the log and offset in it.
+    pub(super) fn place(&self) -> (u16, u64) {
+        let log = u16::try_from(self.place >> OFFSET_BITS).unwrap_or(u16::MAX);
+        (log, self.place & ((1 << OFFSET_BITS) - 1))
+    }
+
+    pub(super) fn set_place(&mut self, log: u16, offset: u64) {
+        let offset = offset.min((1 << OFFSET_BITS) - 1);
+        self.place = u64::from(log) << OFFSET_BITS | offset;
     }
 
     pub(super) fn body(&self) -> Body {
@@ -122,7 +163,7 @@ impl Stored {
                     bytes: bytes.clone(),
                     json: *json,
                 }),
-            None if self.has_body => Body::Released,
+            None if self.has_body() => Body::Released,
             None => Body::Nothing,
         }
     }
@@ -170,8 +211,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_takes_at_most_100_bytes() {
-        assert!(size_of::<Stored>() <= 100, "{}", size_of::<Stored>());
+    fn a_row_stays_small() {
+        assert!(size_of::<Stored>() <= 72, "{}", size_of::<Stored>());
+    }
+
+    #[test]
+    fn what_shares_a_field_is_kept_apart() {
+        for kind in KINDS {
+            let mut stored = Stored::new(RowId::default(), None, kind);
+            assert_eq!(stored.place().0, u16::MAX);
+            stored.set_direction(LAST_DIRECTION);
+            stored.set_place(7, 1 << 40);
+            stored.set_status(404, true);
+            assert_eq!((stored.kind(), stored.direction()), (kind, LAST_DIRECTION));
+            assert_eq!(stored.place(), (7, 1 << 40));
+            assert_eq!((stored.status(), stored.has_body()), (404, true));
+            stored.set_direction(0);
+            stored.set_place(3, u64::MAX);
+            stored.set_status(u16::MAX, false);
+            assert_eq!((stored.kind(), stored.direction()), (kind, 0));
+            assert_eq!(stored.place(), (3, (1 << 48) - 1));
+            assert_eq!((stored.status(), stored.has_body()), (0x7fff, false));
+        }
     }
 
     #[test]

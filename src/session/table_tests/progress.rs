@@ -268,13 +268,21 @@ fn a_call_keeps_what_was_told_last() {
         assert_eq!((millis(told.first_at), millis(told.last_at)), (10, 30));
         assert_eq!(call.progress_count, 2);
     });
-    let over = format!("{text}\n@40 < R1 {{}}\n@50 < N progress{{progressToken:1,progress:2,message:\"late\"}}");
+    let over = format!(
+        "{text}\n@40 < R1 {{}}\n@50 < N progress{{progressToken:1,progress:2,message:\"late\"}}"
+    );
     fold(&over, Limits::NONE, |session| {
         let call = session.call(CallId(0)).unwrap();
         let told = call.progress.as_deref().unwrap();
-        assert_eq!((told.value.as_deref(), told.message.as_deref()), (Some("2"), None));
+        assert_eq!(
+            (told.value.as_deref(), told.message.as_deref()),
+            (Some("2"), None)
+        );
         let last = session.position(*call.linked.last().unwrap()).unwrap();
-        assert_eq!(session.row(last).unwrap().method, Some("notifications/progress"));
+        assert_eq!(
+            session.row(last).unwrap().method,
+            Some("notifications/progress")
+        );
     });
     let long = format!(
         "> Q1 call t{{_meta:{{progressToken:1}}}}\n< N progress{{progressToken:1,progress:1,message:\"{}\"}}",

@@ -139,11 +139,19 @@ fn watch(
     let mut reader = LineReader::at(0);
     let (mut spent, mut folded) = (Duration::ZERO, 0);
     let before = folder.frames;
-    while sessions.iter().any(|session| session.frames() < frames) {
+    let mut goes_on = true;
+    while goes_on {
         block.clear();
-        for _ in 0..50 {
+        goes_on = sessions.iter().any(|session| session.frames() < frames);
+        if goes_on {
+            for _ in 0..50 {
+                for session in &mut sessions {
+                    session.some(block)?;
+                }
+            }
+        } else {
             for session in &mut sessions {
-                session.some(block)?;
+                session.end(block)?;
             }
         }
         let started = thread_time()?;
