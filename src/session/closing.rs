@@ -120,6 +120,7 @@ impl Machine {
         let settles = |call: Cow<'_, Call>| call.is_open() || call.awaits_late;
         if at.cut && is_client && self.call(id).is_some_and(settles) {
             let noted = self.cut.len() < MAX_CUT;
+            self.forgotten.cut_answers += u64::from(!noted);
             if noted {
                 self.cut.insert(at.exchange, (hop, at.row));
             }

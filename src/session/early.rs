@@ -37,6 +37,7 @@ impl Machine {
         }
         if self.early.len() >= MAX_EARLY {
             self.early.pop_front();
+            self.forgotten.early_answers += 1;
         }
         let answer = final_answer(parts, at.redacted);
         self.early.push_back(Early {
@@ -94,7 +95,7 @@ impl Machine {
                     _ => None,
                 },
                 own_id: true,
-                supported: Vec::new(),
+                ..Verdict::default()
             };
             self.judge(&early.at, hop, (&verdict, errored), facts);
         }

@@ -111,6 +111,12 @@ impl Default for Caches {
 }
 
 impl Caches {
+    /// Doubts and updates of which only the newest is known.
+    pub(super) fn forgotten_events(&self) -> u64 {
+        let events = [self.updated.of.dropped(), self.above_updated.of.dropped()];
+        self.doubts.of.dropped() + events.iter().sum::<u64>()
+    }
+
     /// A client's request failed: it may fetch again what the method belongs to.
     pub(super) fn doubt(&mut self, client: ClientKey, method: &str, seq: Seq) {
         for area in Area::of_method(method) {

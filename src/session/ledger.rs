@@ -206,14 +206,9 @@ impl Ledger {
 
 impl Session {
     /// Questions that servers put to users, by the time they were asked (session-model.md 12); sorted
-    /// anew each time.
+    /// anew each time; at most 10,000, which take at most 16 MiB.
     pub fn elicitations(&self) -> Vec<&Elicitation> {
         self.machine.ledger.sorted()
-    }
-
-    /// Questions that were given up: there were more than 10,000, or they took more than 16 MiB.
-    pub fn elicitations_dropped(&self) -> u64 {
-        self.machine.ledger.dropped()
     }
 }
 

@@ -30,6 +30,7 @@ mod filter;
 mod filter_match;
 mod filter_parse;
 mod filter_text;
+mod forgotten;
 mod frame;
 mod freshness;
 mod hash;
@@ -109,8 +110,9 @@ pub use elicitation::{
 pub use extra::{Extra, StateIssue};
 pub use fact::Fact;
 pub use filter::{Filter, FilterError, FilterScope};
+pub use forgotten::Forgotten;
 pub use interaction::{HopSummary, Interaction};
-pub use inventory::{Costs, Inventory, ListingOverflow, Usage};
+pub use inventory::{Costs, Inventory, Usage};
 pub use model::{Limits, Model};
 pub use progress::Progress;
 pub use remark::{Code, Level, Remark};

@@ -41,6 +41,7 @@ impl Machine {
     pub(super) fn note_discover(&mut self, at: &At, call: CallId, counted: Counted) {
         if self.probes.len() >= MAX_PROBES {
             self.probes.pop_front();
+            self.forgotten.probes += 1;
         }
         self.probes.push_back(Probe {
             call,

@@ -116,7 +116,7 @@ impl Machine {
 
     /// Notes how long a token is good.
     pub(super) fn set_token(&mut self, hop: HopId, phase: Phase) {
-        self.counters.forgotten_tokens += self.hops.set_phase(hop, phase);
+        self.hops.set_phase(hop, phase);
     }
 
     /// Folds a progress notification.
@@ -184,7 +184,7 @@ impl Machine {
             Phase::Quiet => {}
             Phase::Ended => {
                 let together = !at.http || at.exchange != 0 && at.exchange == exchange;
-                self.counters.forgotten_tokens += self.hops.use_token(id);
+                self.hops.use_token(id);
                 if together && !unsure {
                     self.progress_after_end(at, asked);
                 }

@@ -3,7 +3,7 @@
 //!
 //! Each value is decoded on its own; one of the wrong type is unknown and hides no other.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
 use sha2::Digest as _;
 
@@ -14,7 +14,7 @@ use super::{
     canonical,
     key::Key,
     key_set::KeySet,
-    stated::versions,
+    stated::{Versions, versions},
     task_facts::{TaskFacts, known_text},
 };
 
@@ -401,10 +401,10 @@ impl ErrorFacts {
 }
 
 /// The versions in `data.supported` of an error -32022.
-pub(super) fn offered_versions(error: &[u8], redacted: bool) -> Vec<Arc<str>> {
+pub(super) fn offered_versions(error: &[u8], redacted: bool) -> Versions {
     let data = json::member(error, "data");
     let list = data.and_then(|data| json::member(data, "supported"));
-    list.map_or_else(Vec::new, |list| versions(list, redacted))
+    list.map_or_else(Versions::default, |list| versions(list, redacted))
 }
 
 /// An integer by value: `-32000.0` is one.

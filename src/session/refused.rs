@@ -14,6 +14,7 @@ use super::{
     remark::Code,
     resolving::{Need, Needs, Refusal},
     revisions::Counted,
+    stated::Versions,
 };
 use crate::record::Seq;
 
@@ -59,7 +60,7 @@ pub(super) struct Verdict {
     /// The answer is a JSON-RPC message with the id of the request.
     pub(super) own_id: bool,
     /// Versions that an error -32022 offers.
-    pub(super) supported: Vec<Arc<str>>,
+    pub(super) supported: Versions,
 }
 
 impl Verdict {
@@ -77,7 +78,7 @@ impl Verdict {
             own_id: key.is_some() && hop.is_some_and(|hop| hop.key == key),
             supported: match code {
                 Some(UNSUPPORTED_VERSION) => reading::offered_versions(error, at.redacted),
-                _ => Vec::new(),
+                _ => Versions::default(),
             },
         }
     }
@@ -108,7 +109,9 @@ impl Machine {
             return;
         }
         self.note_code(at, asked.modern, verdict.code);
-        if let (Some(UNSUPPORTED_VERSION), false) = (verdict.code, verdict.supported.is_empty()) {
+        if let (Some(UNSUPPORTED_VERSION), false) =
+            (verdict.code, verdict.supported.list.is_empty())
+        {
             self.peers.stated.supports(verdict.supported.clone());
         }
         if errored && !at.cut {
@@ -190,7 +193,7 @@ impl Machine {
         if verdict.code == Some(URL_ELICITATION) && !asked.modern {
             needs.push((operation(), Resolved::Elicitation));
         }
-        for version in &verdict.supported {
+        for version in &verdict.supported.list {
             needs.push((Need::Version(Arc::clone(version)), Resolved::Version));
         }
         let of_modern = verdict

@@ -54,16 +54,18 @@ pub struct RepeatedCall {
 #[derive(Debug)]
 pub(super) struct Repeats {
     /// The latest call of each signature while its fate is unknown.
-    attempts: Recent<u64, CallId>,
+    pub(super) attempts: Recent<u64, CallId>,
     pub(super) reports: VecDeque<RepeatedCall>,
     /// Reports that have left.
-    left: u64,
+    pub(super) left: u64,
     /// Numbers of reports by either of their calls.
     by_earlier: Map<CallId, u64>,
     by_repeat: Map<CallId, u64>,
     /// Repeats that are reported, those that have left included.
     pub(super) count: u64,
     harmless: Set<Arc<str>>,
+    /// Declarations for which there was no room.
+    pub(super) harmless_beyond: u64,
     /// A tool without a known name was called: any may have been.
     pub(super) unknown_called: bool,
 }
@@ -78,6 +80,7 @@ impl Default for Repeats {
             by_repeat: Map::default(),
             count: 0,
             harmless: Set::default(),
+            harmless_beyond: 0,
             unknown_called: false,
         }
     }
@@ -274,6 +277,8 @@ impl Machine {
         for entry in page.entries.iter().filter(|entry| entry.is_harmless) {
             if repeats.harmless.len() < MAX_HARMLESS {
                 repeats.harmless.insert(Arc::clone(&entry.name));
+            } else if !repeats.harmless.contains(&entry.name) {
+                repeats.harmless_beyond += 1;
             }
         }
         if repeats.harmless.len() == before || repeats.reports.is_empty() {

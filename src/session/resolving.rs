@@ -119,6 +119,7 @@ pub(super) struct Refusals {
     /// The client whose success was noted last: most answers are of one client.
     newest: Option<(u32, u32)>,
     forgotten: u64,
+    standings_forgotten: u64,
 }
 
 /// The same client, whatever its HTTP session: a missing part agrees with any
@@ -133,9 +134,9 @@ impl Refusals {
         self.open.is_empty()
     }
 
-    /// Refusals that were given up at the bound.
-    pub(super) fn forgotten(&self) -> u64 {
-        self.forgotten
+    /// Refusals that were given up at the bound, and clients that were.
+    pub(super) fn forgotten(&self) -> (u64, u64) {
+        (self.forgotten, self.standings_forgotten)
     }
 
     /// Adds a refusal; answers the one that is given up for it.
@@ -234,6 +235,7 @@ impl Refusals {
     fn standing_mut(&mut self, who: (u32, u32)) -> &mut Standing {
         if self.standings.len() >= MAX_CLIENTS {
             // Who is not known had no success: its refusals may be resolved, which accuses nobody.
+            self.standings_forgotten += self.standings.len() as u64;
             self.standings.clear();
             self.newest = None;
         }
@@ -293,7 +295,7 @@ mod tests {
             assert_eq!(given_up.is_some(), seq >= MAX_REFUSALS as u64);
         }
         assert_eq!(refusals.open.len(), MAX_REFUSALS);
-        assert_eq!(refusals.forgotten(), count - MAX_REFUSALS as u64);
+        assert_eq!(refusals.forgotten(), (count - MAX_REFUSALS as u64, 0));
         let anybody = ClientKey::default();
         let none = refusals.take(&Need::Exchange, anybody, |_| true, |_| true);
         assert!(none.is_empty());

@@ -72,6 +72,8 @@ struct IdSpace {
 #[derive(Debug, Default)]
 pub(super) struct IdSpaces {
     all: Map<ClientKey, IdSpace>,
+    /// Greetings whose scope is not judged.
+    pub(super) beyond: u64,
 }
 
 impl IdSpaces {
@@ -81,6 +83,8 @@ impl IdSpaces {
             if start > space.start {
                 (space.start, space.agreed) = (start, false);
             }
+        } else {
+            self.beyond += 1;
         }
     }
 

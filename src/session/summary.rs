@@ -57,7 +57,7 @@ impl Session {
 
     /// Versions that the server says it supports, at most 256 (untrusted).
     pub fn supported_versions(&self) -> &[Arc<str>] {
-        &self.machine.peers.stated.supported
+        &self.machine.peers.stated.supported.list
     }
 
     /// True when capabilities of either side are known.
@@ -80,16 +80,5 @@ impl Session {
     /// one (untrusted).
     pub fn closed_by(&self) -> Option<&str> {
         self.machine.head.closed_by.as_deref()
-    }
-
-    /// Declarations of clients, requests under revisions, and refusals that had no place at their
-    /// bounds (session-model.md 22.3).
-    pub fn beyond_bounds(&self) -> [u64; 3] {
-        let peers = &self.machine.peers;
-        [
-            peers.beyond,
-            peers.revisions.beyond,
-            self.machine.refusals.forgotten(),
-        ]
     }
 }

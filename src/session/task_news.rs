@@ -262,7 +262,7 @@ impl Machine {
 
     /// A task was forgotten at the bound: nothing will tell of the end of its call any more.
     pub(super) fn task_forgotten(&mut self, task: &Task, facts: &mut Vec<Fact>) {
-        self.counters.forgotten_tasks += 1;
+        self.forgotten.tasks += 1;
         if let Some(id) = task.call {
             self.task_gone(id, facts);
         }

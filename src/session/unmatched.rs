@@ -113,7 +113,7 @@ impl Machine {
         let (code, why) = if at.hole > 0 || resumed {
             let why = "whose request may lie in a frame that is not there";
             (Code::ResponseUnmatchedGap, why)
-        } else if self.counters.forgotten_calls > 0 || self.hops.forgot_any() {
+        } else if self.forgotten.calls > 0 || self.hops.forgot_any() {
             let why = "whose request may be among those that were forgotten";
             (Code::ResponseForgotten, why)
         } else {
