@@ -10,7 +10,7 @@ use super::{
     hops::Side,
     key::JsonId,
     machine::{At, Machine},
-    questions::{Asked, ELICIT, Question},
+    questions::{ELICIT, InputRequests, Question},
     reading::{self, ErrorFacts, Params},
 };
 use crate::wire::json;
@@ -20,7 +20,7 @@ const MAX_SEARCHED: usize = 256;
 
 impl Machine {
     /// The questions of an interim answer.
-    pub(super) fn ask_round(&mut self, at: &At, id: CallId, hop: u32, asked: &Asked<'_>) {
+    pub(super) fn ask_round(&mut self, at: &At, id: CallId, hop: u32, asked: &InputRequests<'_>) {
         let rows = if asked.questions.is_empty() {
             Vec::new()
         } else {
@@ -117,7 +117,7 @@ impl Machine {
         if at.side != Side::Server || status != Some("input_required") || asks.is_none() {
             return;
         }
-        let asked = Asked::read(asks, at.redacted, at.truncated);
+        let asked = InputRequests::read(asks, at.redacted, at.truncated);
         if asked.questions.is_empty() {
             return;
         }

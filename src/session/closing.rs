@@ -68,7 +68,7 @@ impl Machine {
                 self.remark(
                     row,
                     Code::ClientDisconnected,
-                    "the client closed the response stream before the answer; up to 2025-11-25 that \
+                    "client: closed the response stream before the answer; up to 2025-11-25 that \
                      is no cancellation",
                 );
             }

@@ -301,10 +301,10 @@ impl Session {
             return Vec::new();
         };
         let text = match self.conflicts.len() {
-            1 => format!("The recorder wrote two different frames with the number {first}."),
+            1 => format!("recorder: wrote two different frames with the number {first}"),
             count => format!(
-                "The recorder wrote two different frames with one number, for {count} numbers, the \
-                 first is {first}."
+                "recorder: wrote two different frames with one number, for {count} numbers, the \
+                 first is {first}"
             ),
         };
         vec![Remark {

@@ -27,7 +27,7 @@ const CUT: &str = "… (truncated)";
 
 /// What `inputRequests` asks for.
 #[derive(Debug, Default)]
-pub(super) struct Asked<'a> {
+pub(super) struct InputRequests<'a> {
     /// Methods, sorted, each once.
     pub(super) methods: Vec<Cow<'a, str>>,
     /// Something that is not known, or more methods than are named.
@@ -37,7 +37,7 @@ pub(super) struct Asked<'a> {
     redacted: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> InputRequests<'a> {
     /// Reads `inputRequests`; `redacted` and `cut` are marks of the frame.
     pub(super) fn read(requests: Option<&'a [u8]>, redacted: bool, cut: bool) -> Self {
         let mut asked = Self {
@@ -215,7 +215,7 @@ mod tests {
             ("{}", "", false),
         ];
         for (text, methods, unknown) in cases {
-            let asked = Asked::read(Some(text.as_bytes()), true, false);
+            let asked = InputRequests::read(Some(text.as_bytes()), true, false);
             assert_eq!(asked.methods.join(" "), methods, "{text}");
             assert_eq!(asked.unknown, unknown, "{text}");
         }
@@ -223,8 +223,8 @@ mod tests {
             .map(|at| format!(r#""k{at}":{{"method":"m{at}"}}"#))
             .collect();
         let many = format!("{{{}}}", many.join(","));
-        let asked = Asked::read(Some(many.as_bytes()), false, false);
+        let asked = InputRequests::read(Some(many.as_bytes()), false, false);
         assert_eq!((asked.methods.len(), asked.unknown), (MAX_METHODS, true));
-        assert!(Asked::read(Some(b"{}"), false, true).unknown);
+        assert!(InputRequests::read(Some(b"{}"), false, true).unknown);
     }
 }

@@ -63,13 +63,13 @@ struct Standing {
 /// Where a refusal is listed: what it needs, and of whom. `None` is anybody, so that a client of which
 /// a part is missing finds what it agrees with, and no refusal of others is looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Place {
+struct Listed {
     need: Need,
     host: Option<u32>,
     who: Option<u32>,
 }
 
-impl Place {
+impl Listed {
     /// The four lists that a refusal stands in.
     fn of_refusal(need: &Need, client: ClientKey) -> [Self; 4] {
         let place = |host, who| Self {
@@ -114,7 +114,7 @@ impl Place {
 pub(super) struct Refusals {
     next: u64,
     open: BTreeMap<u64, Refusal>,
-    lists: Map<Place, VecDeque<u64>>,
+    lists: Map<Listed, VecDeque<u64>>,
     standings: Map<(u32, u32), Standing>,
     /// The client whose success was noted last: most answers are of one client.
     newest: Option<(u32, u32)>,
@@ -151,7 +151,7 @@ impl Refusals {
         let id = self.next;
         self.next += 1;
         for (need, _) in &refusal.needs {
-            for place in Place::of_refusal(need, refusal.client) {
+            for place in Listed::of_refusal(need, refusal.client) {
                 self.lists.entry(place).or_default().push_back(id);
             }
         }
@@ -168,7 +168,7 @@ impl Refusals {
         kind: impl Fn(Resolved) -> bool,
         fits: impl Fn(&Refusal) -> bool,
     ) -> Vec<(Refusal, Resolved, bool)> {
-        let places = Place::of_client(need, client);
+        let places = Listed::of_client(need, client);
         let lists = places.iter().filter_map(|place| self.lists.get(place));
         let mut found: Vec<(u64, Resolved)> = lists
             .flatten()
@@ -204,7 +204,7 @@ impl Refusals {
 
     fn unlist(&mut self, id: u64, refusal: &Refusal) {
         for (need, _) in &refusal.needs {
-            for place in Place::of_refusal(need, refusal.client) {
+            for place in Listed::of_refusal(need, refusal.client) {
                 let Some(list) = self.lists.get_mut(&place) else {
                     continue;
                 };

@@ -158,14 +158,28 @@ fn figure(session: &Session, name: &str) -> u64 {
     }
 }
 
+/// Every text names who must act, and says it in one sentence (findings.md 1.6).
+#[track_caller]
+fn check_style(text: &str) {
+    let said = ["client: ", "server: ", "recorder: "]
+        .iter()
+        .find_map(|who| text.strip_prefix(who));
+    let said = said.unwrap_or_else(|| panic!("{text}"));
+    assert!(
+        !said.ends_with('.') && !said.starts_with(char::is_uppercase),
+        "{text}"
+    );
+}
+
 /// All remarks in order of their rows, `code@number`; those below their usual level end in `?`. Those
 /// of the session itself come last, without a number.
 fn remarks_of(session: &Session) -> Vec<String> {
     let rows = (0..session.row_count()).filter_map(|at| session.row(at));
     let of_session = session.remarks();
-    let of_session = of_session
-        .iter()
-        .map(|remark| remark.code.name().to_owned());
+    let of_session = of_session.iter().map(|remark| {
+        check_style(&remark.text);
+        remark.code.name().to_owned()
+    });
     rows.flat_map(|row| {
         let remarks = session
             .extra(row.id)
@@ -176,6 +190,7 @@ fn remarks_of(session: &Session) -> Vec<String> {
             } else {
                 ""
             };
+            check_style(&remark.text);
             format!("{}@{}{mark}", remark.code.name(), row.id.seq.0)
         })
     })
