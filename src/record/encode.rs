@@ -92,7 +92,6 @@ pub struct Encoder {
     head: Vec<u8>,
     /// The second that was written last, as text up to the dot.
     second: Cell<(i64, [u8; 20])>,
-    redacts: bool,
     line_limit: usize,
 }
 
@@ -107,17 +106,8 @@ impl Encoder {
         Self {
             head,
             second: Cell::new((i64::MIN, [0; 20])),
-            redacts: false,
             line_limit: LINE_LIMIT,
         }
-    }
-
-    /// The same for a session with redaction rules: `text_b64` and `peek` are never written, because
-    /// they would carry what a rule removed (log-format 4.3.2).
-    #[must_use]
-    pub fn redacting(mut self) -> Self {
-        self.redacts = true;
-        self
     }
 
     /// Appends the line of `envelope`, LF included. Session id and label are the encoder's.
@@ -262,13 +252,11 @@ impl Encoder {
         }
         write_count(out, "wire_bytes", tail.wire_bytes);
         write_true(out, "raw_newlines", tail.raw_newlines);
-        if !self.redacts {
-            if let Some(exact) = tail.text_b64 {
-                write_some(out, "text_b64", Some(&STANDARD.encode(exact)));
-            }
-            if let Some(peek) = &tail.peek {
-                write_peek(out, peek);
-            }
+        if let Some(exact) = tail.text_b64 {
+            write_some(out, "text_b64", Some(&STANDARD.encode(exact)));
+        }
+        if let Some(peek) = &tail.peek {
+            write_peek(out, peek);
         }
         if let Some(batch) = tail.batch {
             write_count(out, "batch_index", Some(u64::from(batch.index)));

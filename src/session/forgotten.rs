@@ -90,7 +90,7 @@ impl Machine {
             cache_entries: caches.fresh.dropped(),
             cache_events: caches.forgotten_events(),
             call_signatures: repeats.attempts.dropped(),
-            repeated_calls: repeats.left,
+            repeated_calls: repeats.forgotten(),
             harmless_tools: repeats.harmless_beyond,
             elicitations: self.ledger.dropped(),
             statements: stated.too_long,

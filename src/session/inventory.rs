@@ -177,11 +177,6 @@ impl Session {
         all.filter(|report| report.is_reported)
     }
 
-    /// How many there were.
-    pub fn repeated_call_count(&self) -> u64 {
-        self.machine.repeats.count
-    }
-
     /// At most five measured tool calls, slowest first, then by start, then by number.
     pub fn slowest_calls(&self) -> &[super::slowest::SlowCall] {
         &self.machine.slowest.0

@@ -109,7 +109,7 @@ fn stated(session: &Session) -> String {
         session.client_info().map(Raw::bytes),
         session.server_info().map(Raw::bytes),
         session.instructions(),
-        session.supported_versions(),
+        session.machine.peers.stated.supported.list,
         session.unidentified(),
     )
 }

@@ -57,7 +57,7 @@ pub(super) struct Repeats {
     pub(super) attempts: Recent<u64, CallId>,
     pub(super) reports: VecDeque<RepeatedCall>,
     /// Reports that have left.
-    pub(super) left: u64,
+    left: u64,
     /// Numbers of reports by either of their calls.
     by_earlier: Map<CallId, u64>,
     by_repeat: Map<CallId, u64>,
@@ -90,6 +90,12 @@ impl Repeats {
     fn report(&self, number: u64) -> Option<&RepeatedCall> {
         let at = usize::try_from(number.checked_sub(self.left)?).ok()?;
         self.reports.get(at)
+    }
+
+    /// Repeats that are reported and have left.
+    pub(super) fn forgotten(&self) -> u64 {
+        let held = self.reports.iter().filter(|report| report.is_reported);
+        self.count.saturating_sub(held.count() as u64)
     }
 
     fn is_harmless(&self, tool: &Arc<str>) -> bool {

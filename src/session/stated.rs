@@ -45,13 +45,6 @@ pub struct Extension {
     pub server: Advert,
 }
 
-impl Extension {
-    /// True when both sides name it.
-    pub fn is_agreed(&self) -> bool {
-        self.client == Advert::Advertised && self.server == Advert::Advertised
-    }
-}
-
 /// Everything that was stated.
 #[derive(Debug, Default)]
 pub(super) struct Stated {

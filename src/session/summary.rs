@@ -1,7 +1,5 @@
 //! What the summary of a session says of its peers and of its end (session-model.md 14, 20).
 
-use std::sync::Arc;
-
 use super::{
     client::Client,
     revisions::{Era, RevisionCount},
@@ -53,16 +51,6 @@ impl Session {
         let stated = &self.machine.peers.stated;
         let (text, cut) = stated.instructions.as_ref()?;
         Some((text, *cut))
-    }
-
-    /// Versions that the server says it supports, at most 256 (untrusted).
-    pub fn supported_versions(&self) -> &[Arc<str>] {
-        &self.machine.peers.stated.supported.list
-    }
-
-    /// True when capabilities of either side are known.
-    pub fn has_capabilities(&self) -> bool {
-        self.client_capabilities().is_some() || self.server_capabilities().is_some()
     }
 
     /// Extensions that either side names, by name; at most 1,024 (session-model.md 14.3).
