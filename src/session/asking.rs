@@ -13,7 +13,6 @@ use super::{
     questions::{ELICIT, InputRequests, Question},
     reading::{self, ErrorFacts, Params},
 };
-use crate::wire::json;
 
 /// Open calls among which the only one of the client is looked for.
 const MAX_SEARCHED: usize = 256;
@@ -82,9 +81,7 @@ impl Machine {
     }
 
     fn operation_of_task(&self, params: &Params<'_>, redacted: bool) -> Option<CallId> {
-        let task = json::member(params.raw.related_task?, "taskId")?;
-        let known = !reading::is_redacted(task, redacted);
-        let task = json::string(task).filter(|_| known)?;
+        let task = reading::member_text(params.raw.related_task?, "taskId", redacted)?;
         self.call_of_task(&task)
     }
 

@@ -63,17 +63,27 @@ impl Machine {
         hints
     }
 
-    fn ttl(&mut self, at: &At, value: Option<&[u8]>, exactly: bool) -> Option<i64> {
-        let Some(value) = value.filter(|value| *value != b"null") else {
-            if exactly {
-                let said = "server: the result is complete and has no `ttlMs`";
-                self.remark(at.row, Code::CacheTtlMissing, said);
-            }
-            return None;
-        };
-        if is_redacted(value, at.redacted) {
-            return None;
+    /// A hint that is there and can be read; `missing` is said where it is owed and not there.
+    fn hint<'a>(
+        &mut self,
+        at: &At,
+        value: Option<&'a [u8]>,
+        missing: Option<(Code, &'static str)>,
+    ) -> Option<&'a [u8]> {
+        let value = value.filter(|value| *value != b"null");
+        if let (None, Some((code, said))) = (value, missing) {
+            self.remark(at.row, code, said);
         }
+        value.filter(|value| !is_redacted(value, at.redacted))
+    }
+
+    fn ttl(&mut self, at: &At, value: Option<&[u8]>, exactly: bool) -> Option<i64> {
+        let missing = "server: the result is complete and has no `ttlMs`";
+        let value = self.hint(
+            at,
+            value,
+            exactly.then_some((Code::CacheTtlMissing, missing)),
+        )?;
         let Some(ttl) = milliseconds(value) else {
             let said = format!("server: `ttlMs` is {} and not an integer", shown(value));
             self.remark(at.row, Code::CacheTtlType, said);
@@ -87,16 +97,12 @@ impl Machine {
     }
 
     fn scope(&mut self, at: &At, value: Option<&[u8]>, exactly: bool) -> Option<Arc<str>> {
-        let Some(value) = value.filter(|value| *value != b"null") else {
-            if exactly {
-                let said = "server: the result is complete and has no `cacheScope`";
-                self.remark(at.row, Code::CacheScopeMissing, said);
-            }
-            return None;
-        };
-        if is_redacted(value, at.redacted) {
-            return None;
-        }
+        let missing = "server: the result is complete and has no `cacheScope`";
+        let value = self.hint(
+            at,
+            value,
+            exactly.then_some((Code::CacheScopeMissing, missing)),
+        )?;
         let scope = json::string(value).filter(|scope| !scope.is_empty());
         if !matches!(scope.as_deref(), Some("public" | "private")) {
             let said = format!(

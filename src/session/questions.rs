@@ -7,7 +7,7 @@ use super::{
     atoms::{bounded, clip},
     elicitation::{ElicitationField, ElicitationMode},
     host,
-    reading::{self, each},
+    reading::{each, is_redacted, member_text},
 };
 use crate::wire::json;
 
@@ -65,14 +65,11 @@ impl<'a> InputRequests<'a> {
     }
 
     fn take(&mut self, key: Cow<'a, str>, value: &'a [u8]) {
-        let method = json::member(value, "method")
-            .filter(|method| !reading::is_redacted(method, self.redacted))
-            .and_then(json::string);
-        let Some(method) = method else {
+        let Some(method) = member_text(value, "method", self.redacted) else {
             self.unknown = true;
             return;
         };
-        if method == ELICIT && !reading::is_redacted(key.as_bytes(), self.redacted) {
+        if method == ELICIT && !is_redacted(key.as_bytes(), self.redacted) {
             self.questions.insert(key, json::member(value, "params"));
         }
         if self.methods.contains(&method) {
@@ -102,11 +99,7 @@ impl Question {
         let Some(params) = params else {
             return Self::default();
         };
-        let text = |name: &str| {
-            let value = json::member(params, name)?;
-            let known = !reading::is_redacted(value, redacted);
-            known.then(|| json::string(value)).flatten()
-        };
+        let text = |name: &str| member_text(params, name, redacted);
         let is_url = text("mode").is_some_and(|mode| mode == "url");
         let url = text("url");
         let schema = json::member(params, "requestedSchema").filter(|_| !is_url);
@@ -145,9 +138,7 @@ fn fields(schema: &[u8], redacted: bool) -> Box<[ElicitationField]> {
         }
     });
     let field = |(name, value): (Cow<'_, [u8]>, &[u8])| {
-        let kind = json::member(value, "type")
-            .filter(|kind| !reading::is_redacted(kind, redacted))
-            .and_then(json::string);
+        let kind = member_text(value, "type", redacted);
         ElicitationField {
             name: bounded(String::from_utf8_lossy(&name)).into(),
             kind: clip(kind.as_deref().unwrap_or_default(), MAX_TYPE).into(),

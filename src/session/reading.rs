@@ -60,6 +60,17 @@ pub(super) fn is_redacted(value: &[u8], frame_redacted: bool) -> bool {
     frame_redacted && memchr::memmem::find(value, PLACEHOLDER).is_some()
 }
 
+/// The text of a member of an object; `None` when it is not there, redacted, or no string.
+pub(super) fn member_text<'a>(
+    object: &'a [u8],
+    name: &str,
+    redacted: bool,
+) -> Option<Cow<'a, str>> {
+    json::member(object, name)
+        .filter(|value| !is_redacted(value, redacted))
+        .and_then(json::string)
+}
+
 /// The key of an id; `None` for `null` and redacted ones.
 pub(super) fn key_of(value: &[u8], frame_redacted: bool) -> Option<Key> {
     (!is_redacted(value, frame_redacted))
