@@ -16,6 +16,8 @@ use crate::{
         resolving::{Need, Refusal},
         revisions::Counted,
         row::RowId,
+        seqs::Seqs,
+        stats::ToolStats,
     },
     wire::Raw,
 };
@@ -36,7 +38,7 @@ impl Fed {
             place: None,
             arrived: None,
         };
-        let arrival = frame.arrival(&Default::default(), false, true);
+        let arrival = frame.arrival(&Seqs::default(), false, true);
         self.machine
             .frame(&frame.envelope, arrival, &mut Vec::new());
     }
@@ -226,7 +228,7 @@ fn peers() {
     );
     check(
         |fed| {
-            (0..1_025).for_each(|host| fed.script(&format!("> Q{host} initialize [c=h{host}:1]")))
+            (0..1_025).for_each(|host| fed.script(&format!("> Q{host} initialize [c=h{host}:1]")));
         },
         "client_scopes=961 id_scopes=1",
     );
@@ -384,7 +386,7 @@ fn listings() {
 fn names() {
     check(
         |fed| {
-            let names = (0..10_000).map(|at: u32| (at.to_string().into(), Default::default()));
+            let names = (0..10_000).map(|at: u32| (at.to_string().into(), ToolStats::default()));
             fed.machine.tools.extend(names);
             for (id, name) in [(1, "7"), (2, "a"), (3, "b")] {
                 fed.ask(id, "tools/call", &format!("\"name\":\"{name}\""));
