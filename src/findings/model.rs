@@ -26,8 +26,6 @@ pub fn finding_id(remark: &Remark) -> Option<&'static str> {
         Code::MrtrIdReused => "mrtr-retry-id",
         Code::MrtrParamsChanged => "mrtr-retry-changed",
         Code::CacheTtlNegative | Code::CacheTtlType => "cache-ttl-invalid",
-        // The model has one code for both, and says which in words.
-        Code::CacheScope if remark.text.ends_with("has no `cacheScope`") => "cache-scope-missing",
         Code::CacheScope => "cache-scope-invalid",
         Code::CacheScopeChanged => "cache-scope-run",
         Code::MethodType => "frame-not-jsonrpc",
@@ -82,6 +80,7 @@ mod tests {
             "mrtr-state-missing",
             "mrtr-state-invented",
             "cache-ttl-missing",
+            "cache-scope-missing",
             "unknown-direction",
             "seq-conflict",
             "response-unmatched-gap",
@@ -95,15 +94,6 @@ mod tests {
             "cache-refetch",
         ];
         assert_eq!(same, expected);
-    }
-
-    #[test]
-    fn an_absent_scope_is_told_from_one_that_is_none() {
-        let id = |text| finding_id(&remark(Code::CacheScope, Level::Warning, text));
-        let absent = "server: the result is complete and has no `cacheScope`";
-        assert_eq!(id(absent), Some("cache-scope-missing"));
-        let wrong = "server: `cacheScope` is \"x\" and neither `public` nor `private`";
-        assert_eq!(id(wrong), Some("cache-scope-invalid"));
     }
 
     #[test]

@@ -92,7 +92,6 @@ pub struct Encoder {
     head: Vec<u8>,
     /// The second that was written last, as text up to the dot.
     second: Cell<(i64, [u8; 20])>,
-    redacts: bool,
     line_limit: usize,
 }
 
@@ -107,17 +106,8 @@ impl Encoder {
         Self {
             head,
             second: Cell::new((i64::MIN, [0; 20])),
-            redacts: false,
             line_limit: LINE_LIMIT,
         }
-    }
-
-    /// The same for a session with redaction rules: `text_b64` and `peek` are never written, because
-    /// they would carry what a rule removed (log-format 4.3.2).
-    #[must_use]
-    pub fn redacting(mut self) -> Self {
-        self.redacts = true;
-        self
     }
 
     /// Appends the line of `envelope`, LF included. Session id and label are the encoder's.
@@ -152,7 +142,7 @@ impl Encoder {
                 }
             }
         }
-        self.close(&tail, envelope.http.as_deref(), out);
+        close(&tail, envelope.http.as_deref(), out);
     }
 
     /// Appends the line of a stdio frame, LF included, without an envelope in between. Adds by
@@ -194,7 +184,7 @@ impl Encoder {
         if tail.truncated || frame.length != kept as u64 {
             tail.wire_bytes = Some(frame.length);
         }
-        self.close(&tail, None, out);
+        close(&tail, None, out);
     }
 
     fn open(&self, seq: Seq, ts: Option<Timestamp>, out: &mut Vec<u8>) {
@@ -243,42 +233,40 @@ impl Encoder {
         let used = out.len() - line_start + TAIL_ROOM;
         json::write_lossy(out, text, self.line_limit.saturating_sub(used))
     }
+}
 
-    /// Writes what lies behind the payload, in the order of log-format 4.2 and 4.3.
-    fn close(&self, tail: &Tail<'_>, http: Option<&HttpFields>, out: &mut Vec<u8>) {
-        if let Some(http) = http {
-            write_routing(out, http);
-        }
-        write_true(out, "batch", tail.batch.is_some());
-        if let Some(http) = http {
-            write_some(out, "conn_id", http.conn_id.as_deref());
-            write_count(out, "exchange", Some(http.exchange));
-            write_true(out, "undelivered", http.undelivered);
-        }
-        write_true(out, "truncated", tail.truncated);
-        write_true(out, "redacted", tail.redacted);
-        if let Some(http) = http {
-            write_status(out, http);
-        }
-        write_count(out, "wire_bytes", tail.wire_bytes);
-        write_true(out, "raw_newlines", tail.raw_newlines);
-        if !self.redacts {
-            if let Some(exact) = tail.text_b64 {
-                write_some(out, "text_b64", Some(&STANDARD.encode(exact)));
-            }
-            if let Some(peek) = &tail.peek {
-                write_peek(out, peek);
-            }
-        }
-        if let Some(batch) = tail.batch {
-            write_count(out, "batch_index", Some(u64::from(batch.index)));
-            write_count(out, "batch_size", Some(u64::from(batch.size)));
-        }
-        if let Some(http) = http {
-            write_extended(out, http);
-        }
-        out.extend_from_slice(b"}\n");
+/// Writes what lies behind the payload, in the order of log-format 4.2 and 4.3.
+fn close(tail: &Tail<'_>, http: Option<&HttpFields>, out: &mut Vec<u8>) {
+    if let Some(http) = http {
+        write_routing(out, http);
     }
+    write_true(out, "batch", tail.batch.is_some());
+    if let Some(http) = http {
+        write_some(out, "conn_id", http.conn_id.as_deref());
+        write_count(out, "exchange", Some(http.exchange));
+        write_true(out, "undelivered", http.undelivered);
+    }
+    write_true(out, "truncated", tail.truncated);
+    write_true(out, "redacted", tail.redacted);
+    if let Some(http) = http {
+        write_status(out, http);
+    }
+    write_count(out, "wire_bytes", tail.wire_bytes);
+    write_true(out, "raw_newlines", tail.raw_newlines);
+    if let Some(exact) = tail.text_b64 {
+        write_some(out, "text_b64", Some(&STANDARD.encode(exact)));
+    }
+    if let Some(peek) = &tail.peek {
+        write_peek(out, peek);
+    }
+    if let Some(batch) = tail.batch {
+        write_count(out, "batch_index", Some(u64::from(batch.index)));
+        write_count(out, "batch_size", Some(u64::from(batch.size)));
+    }
+    if let Some(http) = http {
+        write_extended(out, http);
+    }
+    out.extend_from_slice(b"}\n");
 }
 
 /// Copies a value; CR and LF, which can only lie between its tokens, become spaces. True when there

@@ -113,7 +113,7 @@ impl Machine {
         self.calls.remove(id);
         let share = Share::of(&call);
         self.open.remove(&(share.waiting, id));
-        self.counters.forgotten_calls += 1;
+        self.forgotten.calls += 1;
         self.count_state(share, |count| *count = count.saturating_sub(1));
         if call.is_tool {
             let tool = self.tool(call.operation.as_deref());
@@ -192,6 +192,9 @@ impl Machine {
         if !is_tool {
             return;
         }
+        if before.is_none() && !self.has_tool(name.as_deref().unwrap_or_default()) {
+            self.forgotten.tool_names += 1;
+        }
         let tool = self.tool(name.as_deref());
         if let Some(before) = before {
             count_tool(tool, before, |count| *count = count.saturating_sub(1));
@@ -220,9 +223,14 @@ impl Machine {
         }
     }
 
+    /// True when figures of a tool have a place of their own.
+    fn has_tool(&self, name: &str) -> bool {
+        self.tools.len() < MAX_TOOLS || self.tools.contains_key(name)
+    }
+
     fn tool(&mut self, name: Option<&str>) -> &mut ToolStats {
         let name = name.unwrap_or_default();
-        let name = if self.tools.len() < MAX_TOOLS || self.tools.contains_key(name) {
+        let name = if self.has_tool(name) {
             name
         } else {
             OTHER_TOOLS

@@ -278,8 +278,8 @@ impl Machine {
     fn note_late(&mut self, at: &At, cancelled_at: Option<Timestamp>) {
         let (who, other) = (at.side.word(), at.side.other().word());
         let text = match distance(cancelled_at, at.ts) {
-            Some(distance) => format!("The {who} answered {distance} after the {other} cancelled."),
-            None => format!("The {who} answered what the {other} had cancelled."),
+            Some(distance) => format!("{who}: answered {distance} after the {other} cancelled"),
+            None => format!("{who}: answered what the {other} had cancelled"),
         };
         self.remark(at.row, Code::LateAnswer, text);
     }

@@ -36,7 +36,7 @@ impl Cacheable {
 
 /// The page that a request for a listing asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Page {
+pub(super) enum PageAsked {
     /// The first of a new run.
     First,
     /// A further one of a run.
@@ -49,7 +49,7 @@ pub(super) enum Page {
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) what: Cacheable,
-    pub(super) page: Page,
+    pub(super) page: PageAsked,
     /// It declared a revision that knows hints, and continues nothing: its result owes them.
     pub(super) owes_hints: bool,
     /// Under which a copy of the result is found again.
@@ -71,7 +71,7 @@ impl Machine {
         let what = Cacheable::of(parts.method.as_deref()?)?;
         let page = match what {
             Cacheable::List(kind) => self.page_asked(at, kind, params),
-            Cacheable::Discover | Cacheable::Read => Page::First,
+            Cacheable::Discover | Cacheable::Read => PageAsked::First,
         };
         let modern = declared.and_then(revisions::is_modern) == Some(true);
         let owes_hints = modern && !params.may_be_retry();
@@ -88,18 +88,18 @@ impl Machine {
         Some(Box::new(asked))
     }
 
-    fn page_asked(&mut self, at: &At, kind: ListKind, params: &Params<'_>) -> Page {
+    fn page_asked(&mut self, at: &At, kind: ListKind, params: &Params<'_>) -> PageAsked {
         let cursor = match params.raw.cursor {
             _ if at.truncated => Known::Unknown,
             None => Known::Absent,
             Some(value) => digest_of(value, at.redacted),
         };
         match cursor {
-            Known::Absent => Page::First,
-            Known::Unknown => Page::Orphan(None),
+            Known::Absent => PageAsked::First,
+            Known::Unknown => PageAsked::Orphan(None),
             Known::Is(cursor) => match self.listings.run_of(kind, cursor, at.client) {
-                Some(run) => Page::Of(run, cursor),
-                None => Page::Orphan(Some(cursor)),
+                Some(run) => PageAsked::Of(run, cursor),
+                None => PageAsked::Orphan(Some(cursor)),
             },
         }
     }

@@ -10,17 +10,16 @@ use super::{
     hops::Side,
     key::JsonId,
     machine::{At, Machine},
-    questions::{Asked, ELICIT, Question},
+    questions::{ELICIT, InputRequests, Question},
     reading::{self, ErrorFacts, Params},
 };
-use crate::wire::json;
 
 /// Open calls among which the only one of the client is looked for.
 const MAX_SEARCHED: usize = 256;
 
 impl Machine {
     /// The questions of an interim answer.
-    pub(super) fn ask_round(&mut self, at: &At, id: CallId, hop: u32, asked: &Asked<'_>) {
+    pub(super) fn ask_round(&mut self, at: &At, id: CallId, hop: u32, asked: &InputRequests<'_>) {
         let rows = if asked.questions.is_empty() {
             Vec::new()
         } else {
@@ -82,9 +81,7 @@ impl Machine {
     }
 
     fn operation_of_task(&self, params: &Params<'_>, redacted: bool) -> Option<CallId> {
-        let task = json::member(params.raw.related_task?, "taskId")?;
-        let known = !reading::is_redacted(task, redacted);
-        let task = json::string(task).filter(|_| known)?;
+        let task = reading::member_text(params.raw.related_task?, "taskId", redacted)?;
         self.call_of_task(&task)
     }
 
@@ -117,7 +114,7 @@ impl Machine {
         if at.side != Side::Server || status != Some("input_required") || asks.is_none() {
             return;
         }
-        let asked = Asked::read(asks, at.redacted, at.truncated);
+        let asked = InputRequests::read(asks, at.redacted, at.truncated);
         if asked.questions.is_empty() {
             return;
         }

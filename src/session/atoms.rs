@@ -16,6 +16,8 @@ const MAX_NAME: usize = 1_024;
 pub(super) struct Atoms {
     known: Map<Arc<str>, u32>,
     list: Vec<Arc<str>>,
+    /// Uses of names that have no number of their own.
+    pub(super) beyond: u64,
 }
 
 impl Atoms {
@@ -41,6 +43,7 @@ impl Atoms {
         let name = if self.list.len() < MAX_ATOMS {
             name
         } else {
+            self.beyond += 1;
             "…"
         };
         if let Some(known) = self.known.get(name) {

@@ -39,7 +39,7 @@ impl Machine {
         let declared = in_meta.as_deref().or(header);
         if let Some(version) = declared.filter(|version| forbids(version)) {
             let text = format!(
-                "The {who} sent a batch, which revision {} has not.",
+                "{who}: sent a batch, which revision {} has not",
                 shown(version.as_bytes())
             );
             self.remark(at.row, Code::BatchRemoved, text);
@@ -59,7 +59,7 @@ impl Machine {
         if let Some(version) = negotiated.filter(|version| forbids(version)) {
             // What is not seen may be a greeting that agreed on another revision.
             let text = format!(
-                "The {who} sent a batch, which the negotiated revision {} has not.",
+                "{who}: sent a batch, which the negotiated revision {} has not",
                 shown(version.as_bytes())
             );
             self.remark_if_read(at, greeted, Code::BatchRemoved, text);

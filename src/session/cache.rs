@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::{
-    asked::{Asked, Cacheable, Page},
-    atoms::{bounded, clip},
+    asked::{Asked, Cacheable, PageAsked},
+    atoms::bounded,
     call::Call,
     freshness::Fresh,
     hops::HopId,
@@ -13,14 +13,12 @@ use super::{
     machine::{At, Machine},
     reading::{Params, ResultFacts, is_redacted},
     remark::Code,
+    wording::shown,
 };
 use crate::{
-    base::{Timestamp, quoted as printable},
+    base::Timestamp,
     wire::{IdKey, json},
 };
-
-/// Characters of a value that a remark quotes.
-const QUOTED: usize = 120;
 
 /// What a result says of its copies.
 #[derive(Debug, Default)]
@@ -65,45 +63,51 @@ impl Machine {
         hints
     }
 
-    fn ttl(&mut self, at: &At, value: Option<&[u8]>, exactly: bool) -> Option<i64> {
-        let Some(value) = value.filter(|value| *value != b"null") else {
-            if exactly {
-                let said = "server: the result is complete and has no `ttlMs`";
-                self.remark(at.row, Code::CacheTtlMissing, said);
-            }
-            return None;
-        };
-        if is_redacted(value, at.redacted) {
-            return None;
+    /// A hint that is there and can be read; `missing` is said where it is owed and not there.
+    fn hint<'a>(
+        &mut self,
+        at: &At,
+        value: Option<&'a [u8]>,
+        missing: Option<(Code, &'static str)>,
+    ) -> Option<&'a [u8]> {
+        let value = value.filter(|value| *value != b"null");
+        if let (None, Some((code, said))) = (value, missing) {
+            self.remark(at.row, code, said);
         }
+        value.filter(|value| !is_redacted(value, at.redacted))
+    }
+
+    fn ttl(&mut self, at: &At, value: Option<&[u8]>, exactly: bool) -> Option<i64> {
+        let missing = "server: the result is complete and has no `ttlMs`";
+        let value = self.hint(
+            at,
+            value,
+            exactly.then_some((Code::CacheTtlMissing, missing)),
+        )?;
         let Some(ttl) = milliseconds(value) else {
-            let said = format!("server: `ttlMs` is {} and not an integer", quoted(value));
+            let said = format!("server: `ttlMs` is {} and not an integer", shown(value));
             self.remark(at.row, Code::CacheTtlType, said);
             return None;
         };
         if ttl < 0 {
-            let said = format!("server: `ttlMs` is {}, below 0", quoted(value));
+            let said = format!("server: `ttlMs` is {}, below 0", shown(value));
             self.remark(at.row, Code::CacheTtlNegative, said);
         }
         Some(ttl)
     }
 
     fn scope(&mut self, at: &At, value: Option<&[u8]>, exactly: bool) -> Option<Arc<str>> {
-        let Some(value) = value.filter(|value| *value != b"null") else {
-            if exactly {
-                let said = "server: the result is complete and has no `cacheScope`";
-                self.remark(at.row, Code::CacheScope, said);
-            }
-            return None;
-        };
-        if is_redacted(value, at.redacted) {
-            return None;
-        }
+        let missing = "server: the result is complete and has no `cacheScope`";
+        let value = self.hint(
+            at,
+            value,
+            exactly.then_some((Code::CacheScopeMissing, missing)),
+        )?;
         let scope = json::string(value).filter(|scope| !scope.is_empty());
         if !matches!(scope.as_deref(), Some("public" | "private")) {
             let said = format!(
                 "server: `cacheScope` is {} and neither `public` nor `private`",
-                quoted(value)
+                shown(value)
             );
             self.remark(at.row, Code::CacheScope, said);
         }
@@ -124,7 +128,7 @@ impl Machine {
         let Some(run) = self.listings.run_mut(id).filter(|run| !run.is_orphan) else {
             return;
         };
-        if asked.page == Page::First {
+        if asked.page == PageAsked::First {
             run.scope = Some(Arc::clone(scope));
             return;
         }
@@ -132,8 +136,8 @@ impl Machine {
         if let Some(first) = first.filter(|first| first != scope) {
             let said = format!(
                 "server: this page has the `cacheScope` {}, the first page of the listing has {}",
-                printable(clip(scope, QUOTED)),
-                printable(clip(&first, QUOTED)),
+                shown(scope.as_bytes()),
+                shown(first.as_bytes()),
             );
             self.remark_since(at, answered, Code::CacheScopeChanged, said);
         }
@@ -204,7 +208,7 @@ impl Machine {
             }
             Cacheable::List(kind) => {
                 self.listings.of(kind).changed > fresh.seq
-                    || asked.page == Page::First && self.is_torn(at, fresh)
+                    || asked.page == PageAsked::First && self.is_torn(at, fresh)
             }
         }
     }
@@ -216,11 +220,6 @@ impl Machine {
         let run = fresh.run.and_then(|run| self.listings.run(run));
         run.is_none_or(|run| run.cursor_failed || run.chain.iter().any(|slot| now >= slot.until))
     }
-}
-
-fn quoted(value: &[u8]) -> String {
-    let value = String::from_utf8_lossy(value.get(..QUOTED).unwrap_or(value));
-    printable(&value)
 }
 
 /// An integer by value, `6e4` included; one that is too large stands for the largest.

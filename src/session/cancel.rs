@@ -25,7 +25,7 @@ impl Machine {
             (Found::Nothing, _) => return,
             (Found::Several, _) => {
                 let text = format!(
-                    "The {} cancelled an id that several of its requests carry.",
+                    "{}: cancelled an id that several of its requests carry",
                     at.side.word()
                 );
                 self.remark(at.row, Code::CancelAmbiguous, text);
@@ -78,7 +78,7 @@ impl Machine {
             .is_some_and(|call| call.state == CallState::Pending(WaitingOn::Task));
         if of_task {
             let text = format!(
-                "The {who} cancelled a request that a task works on; only tasks/cancel ends the task."
+                "{who}: cancelled a request that a task works on; only tasks/cancel ends the task"
             );
             drop(call);
             self.remark(at.row, Code::CancelOfTask, text);
@@ -96,11 +96,9 @@ impl Machine {
         drop(call);
         let text = match distance(answered_at, at.ts) {
             Some(distance) => {
-                format!(
-                    "The {who} cancelled a request {distance} after the {other} had answered it."
-                )
+                format!("{who}: cancelled a request {distance} after the {other} had answered it")
             }
-            None => format!("The {who} cancelled a request that the {other} had answered."),
+            None => format!("{who}: cancelled a request that the {other} had answered"),
         };
         self.remark(at.row, Code::CancelAfterAnswer, text);
     }

@@ -68,7 +68,7 @@ impl Machine {
                 self.remark(
                     row,
                     Code::ClientDisconnected,
-                    "the client closed the response stream before the answer; up to 2025-11-25 that \
+                    "client: closed the response stream before the answer; up to 2025-11-25 that \
                      is no cancellation",
                 );
             }
@@ -120,6 +120,7 @@ impl Machine {
         let settles = |call: Cow<'_, Call>| call.is_open() || call.awaits_late;
         if at.cut && is_client && self.call(id).is_some_and(settles) {
             let noted = self.cut.len() < MAX_CUT;
+            self.forgotten.cut_answers += u64::from(!noted);
             if noted {
                 self.cut.insert(at.exchange, (hop, at.row));
             }

@@ -45,14 +45,6 @@ pub struct Counters {
     pub retired_exchanges: u64,
     /// Numbers with two contents.
     pub conflicts: u64,
-    /// Open calls that were forgotten at the bound.
-    pub forgotten_calls: u64,
-    /// Tasks that were forgotten at the bound.
-    pub forgotten_tasks: u64,
-    /// Progress tokens of answered requests that were forgotten at the bound.
-    pub forgotten_tokens: u64,
-    /// Subscriptions that were forgotten at the bound.
-    pub forgotten_subscriptions: u64,
     /// Rows that were dropped at the bound.
     pub dropped_from_memory: u64,
 }

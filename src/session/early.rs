@@ -8,16 +8,11 @@ use super::{
     machine::{Answer, At, Machine},
     reading::{ErrorFacts, ResultFacts},
     refused::Verdict,
-    reuse::Shared,
+    reuse::{ORDERED_FORMAT, OVERTAKING, Shared},
 };
 
-/// How far an answer may stand before its request in logs that number the two directions
-/// independently, in nanoseconds (session-model.md 4.4, M6).
-const OVERTAKING: i64 = 20_000_000;
 /// Answers that wait for their request.
 const MAX_EARLY: usize = 64;
-/// First level of the log format that numbers both directions in one order.
-const ORDERED_FORMAT: u64 = 7;
 
 /// An answer that may have overtaken its request (session-model.md 4.4, M6).
 #[derive(Debug)]
@@ -37,6 +32,7 @@ impl Machine {
         }
         if self.early.len() >= MAX_EARLY {
             self.early.pop_front();
+            self.forgotten.early_answers += 1;
         }
         let answer = final_answer(parts, at.redacted);
         self.early.push_back(Early {
@@ -94,7 +90,7 @@ impl Machine {
                     _ => None,
                 },
                 own_id: true,
-                supported: Vec::new(),
+                ..Verdict::default()
             };
             self.judge(&early.at, hop, (&verdict, errored), facts);
         }

@@ -132,7 +132,7 @@ fn tokens_of_many_answered_requests() {
     flood.told("1", 1);
     let session = flood.session();
     assert_eq!(session.machine.hops.token_order.len(), 4_096);
-    assert_eq!(session.counters().forgotten_tokens, FLOOD / 4 - 4_096);
+    assert_eq!(session.forgotten().progress_tokens, FLOOD / 4 - 4_096);
     assert_eq!(session.counters().warnings, FLOOD / 4);
 }
 
@@ -161,7 +161,7 @@ fn many_tasks() {
     let session = flood.session();
     assert_eq!(session.tasks().len(), 10_000);
     let counters = session.counters();
-    assert_eq!(counters.forgotten_tasks, FLOOD - 10_000);
+    assert_eq!(session.forgotten().tasks, FLOOD - 10_000);
     assert_eq!(counters.completed, FLOOD / 8);
     // Nobody will tell of the end of those that were forgotten: they are owed nothing.
     assert_eq!(counters.pending, FLOOD / 8 * 3);
@@ -188,10 +188,7 @@ fn many_subscriptions() {
     let session = flood.session();
     let all: Vec<_> = session.subscriptions().collect();
     assert_eq!(all.len() as u64, FLOOD / 16 + 1_024);
-    assert_eq!(
-        session.counters().forgotten_subscriptions,
-        FLOOD / 16 * 3 - 1_024
-    );
+    assert_eq!(session.forgotten().subscriptions, FLOOD / 16 * 3 - 1_024);
     assert_eq!(all[0].delivered.len(), 32);
     assert_eq!(all[0].delivered_more, FLOOD / 4 - 32);
     let kept: usize = all

@@ -252,6 +252,7 @@ impl Machine {
         let message = matches!(kind, Kind::Request | Kind::Response | Kind::Notification);
         if side == Some(Side::Client) && message && at.exchange != 0 {
             if self.exchanges.len() >= MAX_EXCHANGES {
+                self.forgotten.exchanges += self.exchanges.len() as u64;
                 self.exchanges.clear();
             }
             self.exchanges.insert(at.exchange);

@@ -3,9 +3,9 @@
 
 use super::{
     asked::Cacheable, canonical, definition::ListKind, hops::ClientKey, listing::RunId,
-    reading::is_redacted, recent::Recent,
+    reading::member_text, recent::Recent,
 };
-use crate::{record::Seq, wire::json};
+use crate::record::Seq;
 
 /// Copies, doubts and updated resources that are remembered, each (session-model.md 22.3).
 const MAX_ENTRIES: usize = 4_096;
@@ -111,6 +111,12 @@ impl Default for Caches {
 }
 
 impl Caches {
+    /// Doubts and updates of which only the newest is known.
+    pub(super) fn forgotten_events(&self) -> u64 {
+        let events = [self.updated.of.dropped(), self.above_updated.of.dropped()];
+        self.doubts.of.dropped() + events.iter().sum::<u64>()
+    }
+
     /// A client's request failed: it may fetch again what the method belongs to.
     pub(super) fn doubt(&mut self, client: ClientKey, method: &str, seq: Seq) {
         for area in Area::of_method(method) {
@@ -125,10 +131,7 @@ impl Caches {
 
     /// A resource changed.
     pub(super) fn updated(&mut self, params: Option<&[u8]>, redacted: bool, seq: Seq) {
-        let uri = params
-            .and_then(|params| json::member(params, "uri"))
-            .filter(|uri| !is_redacted(uri, redacted))
-            .and_then(json::string);
+        let uri = params.and_then(|params| member_text(params, "uri", redacted));
         let Some(uri) = uri.filter(|uri| parts(uri).count() <= MAX_PARTS) else {
             self.any_updated = seq;
             return;

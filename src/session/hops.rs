@@ -101,6 +101,8 @@ pub(super) struct Hops {
     /// Answered hops with a token, by their last use.
     pub(super) token_order: BTreeMap<u64, HopId>,
     pub(super) last_stamp: u64,
+    /// Tokens that were forgotten at a bound.
+    pub(super) forgotten_tokens: u64,
     /// Waiting requests of the client, by connection.
     waiting_on: Map<u32, u32>,
     /// Calls whose request was forgotten before it had an answer: none can be linked any more.

@@ -441,7 +441,7 @@ fn calls_that_nobody_answers_are_forgotten_from_the_oldest() {
     check_sums(session);
     let open = session.calls().filter(|call| call.is_open()).count();
     assert_eq!(open, 100_000);
-    assert_eq!(session.counters().forgotten_calls, count - 100_000);
+    assert_eq!(session.forgotten().calls, count - 100_000);
     check_bounds(model, TIGHT);
 }
 

@@ -94,17 +94,6 @@ pub struct Usage<'a> {
     pub withdrawn: Vec<&'a str>,
 }
 
-/// What was left out of the facts on listings at their bounds (session-model.md 22.3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ListingOverflow {
-    /// Runs that were forgotten.
-    pub runs: u64,
-    /// Cursors that were forgotten.
-    pub cursors: u64,
-    /// Pages of definitions whose text is not kept.
-    pub pages_without_text: u64,
-}
-
 impl Machine {
     fn inventory(&self, kind: ListKind) -> Option<Inventory<'_>> {
         let of_kind = self.listings.of(kind);
@@ -182,25 +171,10 @@ impl Session {
         redacted || self.tools().len() >= MAX_TOOLS && name == super::accounts::OTHER_TOOLS
     }
 
-    /// What was left out of the facts on listings at their bounds.
-    pub fn listing_overflow(&self) -> ListingOverflow {
-        let listings = &self.machine.listings;
-        ListingOverflow {
-            runs: listings.forgotten,
-            cursors: listings.forgotten_cursors(),
-            pages_without_text: listings.without_text,
-        }
-    }
-
     /// Tool calls that were sent again and are reported, oldest first; at most 4,096 are kept.
     pub fn repeated_calls(&self) -> impl Iterator<Item = &super::repeats::RepeatedCall> {
         let all = self.machine.repeats.reports.iter();
         all.filter(|report| report.is_reported)
-    }
-
-    /// How many there were.
-    pub fn repeated_call_count(&self) -> u64 {
-        self.machine.repeats.count
     }
 
     /// At most five measured tool calls, slowest first, then by start, then by number.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    asked::{Asked, Cacheable, Page},
+    asked::{Asked, Cacheable, PageAsked},
     classify::Parts,
     definition::ListKind,
     fact::Fact,
@@ -13,11 +13,8 @@ use super::{
     machine::{Answer, At, Machine},
     reading::{Known, ResultFacts, digest_of},
     remark::Code,
+    wording::shown,
 };
-use crate::base::quoted as printable;
-
-/// Characters of a name that a remark quotes.
-const QUOTED: usize = 120;
 
 /// What a result says.
 struct Said<'a> {
@@ -81,12 +78,12 @@ impl Machine {
             self.note_hints(&page, facts);
         }
         let cursor = match asked.page {
-            Page::Of(_, cursor) => Some(cursor),
-            Page::Orphan(cursor) => cursor,
-            Page::First => None,
+            PageAsked::Of(_, cursor) => Some(cursor),
+            PageAsked::Orphan(cursor) => cursor,
+            PageAsked::First => None,
         };
         let known = match asked.page {
-            Page::Of(run, _) if self.listings.run(run).is_some() => Some(run),
+            PageAsked::Of(run, _) if self.listings.run(run).is_some() => Some(run),
             _ => None,
         };
         let id = known.unwrap_or_else(|| self.listings.begin(kind, client, begun));
@@ -94,7 +91,7 @@ impl Machine {
             && known.is_none()
         {
             run.answered = at.row.seq;
-            run.is_orphan = asked.page != Page::First;
+            run.is_orphan = asked.page != PageAsked::First;
         }
         let next = next_of(read.raw.next_cursor, at.redacted, modern);
         let twice = page.repeated.clone();
@@ -112,7 +109,7 @@ impl Machine {
     }
 
     fn name_repeated(&mut self, at: &At, name: &Arc<str>, more: u64) {
-        let name = printable(super::atoms::clip(name, QUOTED));
+        let name = shown(name.as_bytes());
         let others = match more {
             0 | 1 => String::new(),
             more => format!(" ({more} entries are left out)"),
@@ -136,7 +133,7 @@ impl Machine {
         };
         let (client, call) = (entry.client, entry.call);
         if let Some(asked) = &entry.asked
-            && let Page::Of(run, _) = asked.page
+            && let PageAsked::Of(run, _) = asked.page
             && let Some(run) = self.listings.run_mut(run)
         {
             run.cursor_failed = true;

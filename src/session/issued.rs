@@ -1,9 +1,7 @@
 //! Request states that servers issued in this session, by hash, and which of them came back
 //! (session-model.md 11.3, 11.4). The states themselves are never kept.
 
-use std::collections::VecDeque;
-
-use super::hash::Map;
+use super::recent::Recent;
 
 /// States that are remembered (session-model.md 22.3).
 const MAX_ISSUED: usize = 4_096;
@@ -17,8 +15,6 @@ pub(super) struct State {
     operation: u64,
     /// It was issued for several operations.
     shared: bool,
-    /// Its newest place in the order of use.
-    place: u64,
 }
 
 impl State {
@@ -29,42 +25,39 @@ impl State {
 }
 
 /// The states, the least recently used of them forgotten at the bound.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Issued {
-    known: Map<[u8; 16], State>,
-    /// States in order of use; an entry counts when its place is the newest.
-    order: VecDeque<([u8; 16], u64)>,
-    places: u64,
+    known: Recent<[u8; 16], State>,
+}
+
+impl Default for Issued {
+    fn default() -> Self {
+        Self {
+            known: Recent::new(MAX_ISSUED),
+        }
+    }
 }
 
 impl Issued {
     /// Notes that a state was issued for an operation.
     pub(super) fn issue(&mut self, state: [u8; 16], operation: u64) {
+        if let Some(known) = self.known.use_of(state) {
+            known.shared |= known.operation != operation;
+            known.used = false;
+            return;
+        }
         let fresh = State {
             used: false,
             operation,
             shared: false,
-            place: 0,
         };
-        let known = self.known.entry(state).or_insert(fresh);
-        known.shared |= known.operation != operation;
-        known.used = false;
-        self.touch(state);
-        while self.known.len() > MAX_ISSUED
-            && let Some((oldest, place)) = self.order.pop_front()
-        {
-            let is_newest = |known: &State| known.place == place;
-            if self.known.get(&oldest).is_some_and(is_newest) {
-                self.known.remove(&oldest);
-            }
-        }
+        self.known.insert(state, fresh);
     }
 
     /// Notes that a linked retry brought a state back.
     pub(super) fn use_up(&mut self, state: [u8; 16]) {
-        if let Some(known) = self.known.get_mut(&state) {
+        if let Some(known) = self.known.use_of(state) {
             known.used = true;
-            self.touch(state);
         }
     }
 
@@ -73,18 +66,9 @@ impl Issued {
         self.known.get(state).copied()
     }
 
-    fn touch(&mut self, state: [u8; 16]) {
-        self.places += 1;
-        if let Some(known) = self.known.get_mut(&state) {
-            known.place = self.places;
-        }
-        self.order.push_back((state, self.places));
-        // One state that comes again and again must not make the order grow.
-        if self.order.len() > MAX_ISSUED * 2 {
-            let known = &self.known;
-            self.order
-                .retain(|(state, place)| known.get(state).is_some_and(|one| one.place == *place));
-        }
+    /// States that were forgotten at the bound.
+    pub(super) fn forgotten(&self) -> u64 {
+        self.known.dropped()
     }
 }
 
@@ -115,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_are_forgotten_and_repeats_take_nothing() {
+    fn the_least_recently_used_are_forgotten_and_counted() {
         let mut issued = Issued::default();
         for number in 0..20_000 {
             issued.issue(state(number), 0);
@@ -123,11 +107,6 @@ mod tests {
         }
         assert!(issued.get(&state(0)).is_some());
         assert!(issued.get(&state(1)).is_none());
-        assert_eq!(issued.known.len(), MAX_ISSUED);
-        for _ in 0..100_000 {
-            issued.issue(state(0), 0);
-        }
-        assert!(issued.order.len() <= MAX_ISSUED * 2);
-        assert_eq!(issued.known.len(), MAX_ISSUED);
+        assert_eq!(issued.forgotten(), 20_000 - MAX_ISSUED as u64);
     }
 }

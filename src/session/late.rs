@@ -152,7 +152,7 @@ impl Session {
         if !self.machine.times.is_exact() {
             self.note(ROUNDED);
         }
-        if self.machine.counters.forgotten_calls > 0 {
+        if self.machine.forgotten.calls > 0 {
             self.note(FORGOTTEN);
         }
     }
@@ -288,6 +288,8 @@ impl Session {
     pub(super) fn conflict(&mut self, seq: Seq) {
         if self.conflicts.len() < MAX_CONFLICTS {
             self.conflicts.insert(seq.0);
+        } else if !self.conflicts.contains(&seq.0) {
+            self.conflicts_beyond += 1;
         }
         self.machine.counters.conflicts = self.conflicts.len() as u64;
     }
@@ -299,10 +301,10 @@ impl Session {
             return Vec::new();
         };
         let text = match self.conflicts.len() {
-            1 => format!("The recorder wrote two different frames with the number {first}."),
+            1 => format!("recorder: wrote two different frames with the number {first}"),
             count => format!(
-                "The recorder wrote two different frames with one number, for {count} numbers, the \
-                 first is {first}."
+                "recorder: wrote two different frames with one number, for {count} numbers, the \
+                 first is {first}"
             ),
         };
         vec![Remark {
@@ -314,7 +316,7 @@ impl Session {
 }
 
 impl Frame {
-    fn arrival(&self, seqs: &Seqs, held: bool, out_of_place: bool) -> Arrival<'_> {
+    pub(super) fn arrival(&self, seqs: &Seqs, held: bool, out_of_place: bool) -> Arrival<'_> {
         Arrival {
             place: self.place.as_ref(),
             arrived: self.arrived,

@@ -13,10 +13,9 @@ use super::{
     elicitation::{Elicitation, ElicitationChannel},
     hash::Map,
     machine::At,
-    reading::{self, each},
+    reading::{each, member_text},
     session::Session,
 };
-use crate::wire::json;
 
 /// Questions of one session (session-model.md 12.3).
 const MAX_ROWS: usize = 10_000;
@@ -154,10 +153,7 @@ impl Ledger {
         let Some(row) = self.rows.get_mut(&place).filter(|row| row.pending) else {
             return;
         };
-        let action = answer
-            .and_then(|answer| json::member(answer, "action"))
-            .filter(|action| !reading::is_redacted(action, at.redacted))
-            .and_then(json::string);
+        let action = answer.and_then(|answer| member_text(answer, "action", at.redacted));
         self.bytes = self.bytes.saturating_sub(row.weight());
         row.pending = false;
         row.answered_at = at.ts;
@@ -206,14 +202,9 @@ impl Ledger {
 
 impl Session {
     /// Questions that servers put to users, by the time they were asked (session-model.md 12); sorted
-    /// anew each time.
+    /// anew each time; at most 10,000, which take at most 16 MiB.
     pub fn elicitations(&self) -> Vec<&Elicitation> {
         self.machine.ledger.sorted()
-    }
-
-    /// Questions that were given up: there were more than 10,000, or they took more than 16 MiB.
-    pub fn elicitations_dropped(&self) -> u64 {
-        self.machine.ledger.dropped()
     }
 }
 

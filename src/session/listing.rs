@@ -100,6 +100,8 @@ pub(super) struct Taken {
     pub(super) stands: bool,
     /// It has none and is counted.
     pub(super) counted: bool,
+    /// Entries of it that are not kept.
+    pub(super) beyond: u64,
     /// A name of it that an earlier page has too, and how many there are.
     pub(super) repeated: Option<(Arc<str>, u64)>,
     /// Pages that left for it.
@@ -182,7 +184,8 @@ impl Run {
             self.count(slot, taken);
             return;
         }
-        self.surplus = self.surplus.saturating_add(slot.page.surplus);
+        taken.beyond = slot.page.surplus;
+        self.surplus = self.surplus.saturating_add(taken.beyond);
         self.overflows |= slot.page.surplus > 0;
         taken.stands = true;
         if self.chain.len() == 1 && self.names.is_empty() {
@@ -204,8 +207,8 @@ impl Run {
     /// Counts a page beyond the bounds: the run is never complete.
     fn count(&mut self, slot: Slot, taken: &mut Taken) {
         let entries = slot.page.entries.len() as u64;
-        let more = slot.page.surplus.saturating_add(entries);
-        self.surplus = self.surplus.saturating_add(more);
+        taken.beyond = slot.page.surplus.saturating_add(entries);
+        self.surplus = self.surplus.saturating_add(taken.beyond);
         self.overflows = true;
         self.beyond = slot.next.cursor();
         taken.counted = true;
@@ -219,6 +222,7 @@ impl Run {
         let others = self.entries.saturating_sub(old.page.entries.len());
         if slot.page.surplus > 0 || others + slot.page.entries.len() > MAX_ENTRIES {
             self.overflows = true;
+            taken.beyond = slot.page.surplus + slot.page.entries.len() as u64;
             taken.left.push(slot.page);
             return;
         }

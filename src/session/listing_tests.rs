@@ -114,7 +114,7 @@ fn listings_that_nobody_finishes_leave_one_by_one() {
         fed.list(id, "", &next);
     }
     assert_eq!(fed.check_bounds()[0], 64);
-    assert_eq!(fed.session().listing_overflow().runs, 10_000 - 64);
+    assert_eq!(fed.session().forgotten().listing_runs, 10_000 - 64);
     // The cursor of a run that has left is nobody's; that of the newest is.
     fed.list(99_999, "\"cursor\":\"p\",", &tools(7..8, 1));
     let tools = fed.session().inventory(ListKind::Tools).unwrap();
@@ -187,7 +187,7 @@ fn definitions_beyond_their_room_have_facts_without_text() {
         panic!()
     };
     assert!(one.json().is_none() && one.cost().bytes > 9 << 20);
-    assert_eq!(fed.session().listing_overflow().pages_without_text, 1);
+    assert_eq!(fed.session().forgotten().listing_texts, 1);
     assert_eq!(fed.check_bounds()[2], 0);
     fed.list(2, "", &tools(0..1, 9 << 20));
     let found = fed.session().inventory(ListKind::Tools).unwrap();
@@ -204,6 +204,6 @@ fn equal_calls_without_end_are_reported_within_bounds() {
         fed.take(true, call);
     }
     let session = fed.session();
-    assert_eq!(session.repeated_call_count(), 99_999);
+    assert_eq!(session.machine.repeats.count, 99_999);
     assert_eq!(session.repeated_calls().count(), 4_096);
 }

@@ -61,6 +61,8 @@ pub(super) struct Listings {
     runs: VecDeque<Run>,
     next: RunId,
     issued: Recent<(ListKind, Cursor), Issuers>,
+    /// Clients that were forgotten as issuers of a cursor.
+    issuers_forgotten: u64,
     pages: Map<u64, Arc<Page>>,
     hasher: foldhash::fast::RandomState,
     /// Bytes of text that all pages keep.
@@ -69,7 +71,11 @@ pub(super) struct Listings {
     entries: usize,
     kinds: [OfKind; 4],
     /// Hashes of the names that were in a complete run of tools.
-    ever: Set<u64>,
+    pub(super) ever: Set<u64>,
+    /// Entries of runs that are counted only.
+    pub(super) entries_beyond: u64,
+    /// Names for which there was no room among those ever listed.
+    pub(super) names_beyond: u64,
     /// Runs that left at a bound.
     pub(super) forgotten: u64,
     /// Pages whose text found no room.
@@ -82,12 +88,15 @@ impl Default for Listings {
             runs: VecDeque::new(),
             next: 1,
             issued: Recent::new(MAX_CURSORS),
+            issuers_forgotten: 0,
             pages: Map::default(),
             hasher: foldhash::fast::RandomState::default(),
             kept: 0,
             entries: 0,
             kinds: Default::default(),
             ever: Set::default(),
+            entries_beyond: 0,
+            names_beyond: 0,
             forgotten: 0,
             without_text: 0,
         }
@@ -150,7 +159,7 @@ impl Listings {
 
     /// Cursors that were forgotten at the bound.
     pub(super) fn forgotten_cursors(&self) -> u64 {
-        self.issued.dropped()
+        self.issued.dropped() + self.issuers_forgotten
     }
 
     /// A new run; the oldest leave at the bounds.
@@ -227,6 +236,7 @@ impl Listings {
         let (kind, client, next, before) = (run.kind, run.client, slot.next, run.entries);
         let taken = run.take(slot);
         let (after, complete) = (run.entries, taken.stands && run.is_complete());
+        self.entries_beyond = self.entries_beyond.saturating_add(taken.beyond);
         self.entries = (self.entries + after).saturating_sub(before);
         if (taken.stands || taken.counted)
             && let Some(cursor) = next.cursor()
@@ -255,6 +265,7 @@ impl Listings {
         }
         if issuers.len() >= MAX_OF_CURSOR {
             issuers.remove(0);
+            self.issuers_forgotten += 1;
         }
         issuers.push((client, id));
     }
@@ -310,10 +321,12 @@ impl Listings {
             .filter(|(at, page)| old.get(*at).is_none_or(|old| !Arc::ptr_eq(old, page)));
         for (_, page) in fresh {
             for entry in page.entries.iter().filter(|entry| entry.is_known) {
-                if self.ever.len() >= MAX_EVER {
-                    return;
+                let name = self.hasher.hash_one(&*entry.name);
+                if self.ever.len() < MAX_EVER {
+                    self.ever.insert(name);
+                } else if !self.ever.contains(&name) {
+                    self.names_beyond += 1;
                 }
-                self.ever.insert(self.hasher.hash_one(&*entry.name));
             }
         }
     }

@@ -16,6 +16,7 @@ use super::{
     early::Early,
     extra::Extra,
     fact::Fact,
+    forgotten::Forgotten,
     freshness::Caches,
     hash::{Map, Set},
     head::Head,
@@ -91,6 +92,8 @@ pub(super) struct Machine {
     pub(super) head: Head,
     pub(super) peers: Peers,
     pub(super) counters: Counters,
+    /// What left at bounds of stores that do not count it themselves.
+    pub(super) forgotten: Forgotten,
     pub(super) calls: Calls,
     pub(super) hops: Hops,
     pub(super) parked: Parked,

@@ -5,7 +5,7 @@ use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 use super::{
     fact::Fact,
     hash::Map,
-    order::{Order, Standing},
+    order::{Order, OrderKey},
     session::{Session, Source},
 };
 use crate::{
@@ -119,8 +119,8 @@ impl Model {
             let after = weigh(session);
             if first != session.first() || label != *session.label() {
                 self.order
-                    .remove(&Standing::new(first, session.key(), label));
-                self.order.insert(Standing::of(session), at);
+                    .remove(&OrderKey::new(first, session.key(), label));
+                self.order.insert(OrderKey::of(session), at);
             }
             self.body_bytes = (self.body_bytes + after.0).saturating_sub(before.0);
             self.rows = (self.rows + after.1).saturating_sub(before.1);
@@ -136,7 +136,7 @@ impl Model {
         let holds = self.limits.body_bytes != Some(0);
         let session = Box::new(Session::new(key.clone(), up, self.follows, holds));
         let at = self.free.pop().unwrap_or(self.sessions.len());
-        self.order.insert(Standing::of(&session), at);
+        self.order.insert(OrderKey::of(&session), at);
         match self.sessions.get_mut(at) {
             Some(place) => *place = Some(session),
             None => self.sessions.push(Some(session)),
@@ -216,7 +216,7 @@ impl Model {
             return false;
         };
         self.free.push(at);
-        self.order.remove(&Standing::of(&session));
+        self.order.remove(&OrderKey::of(&session));
         let bytes = session.held_bytes + session.late.bytes();
         self.body_bytes = self.body_bytes.saturating_sub(bytes);
         self.rows = self.rows.saturating_sub(session.row_count() as u64);

@@ -11,13 +11,13 @@ use crate::{
 
 /// By what a session stands where it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct OrderKey {
     first: Option<Timestamp>,
     key: SessionKey,
     label: Arc<str>,
 }
 
-impl Standing {
+impl OrderKey {
     pub(super) fn new(first: Option<Timestamp>, key: &SessionKey, label: Arc<str>) -> Self {
         Self {
             first,
@@ -46,18 +46,18 @@ type Name = (HostName, Arc<str>);
 #[derive(Debug, Default)]
 pub(super) struct Order {
     /// Each with its place in the model.
-    all: Vec<(Standing, usize)>,
+    all: Vec<(OrderKey, usize)>,
     by_name: Map<Name, Vec<usize>>,
 }
 
 impl Order {
-    pub(super) fn insert(&mut self, standing: Standing, at: usize) {
+    pub(super) fn insert(&mut self, standing: OrderKey, at: usize) {
         self.by_name.entry(standing.name()).or_default().push(at);
         let place = self.place(&standing);
         self.all.insert(place, (standing, at));
     }
 
-    pub(super) fn remove(&mut self, standing: &Standing) {
+    pub(super) fn remove(&mut self, standing: &OrderKey) {
         let place = self.place(standing);
         let Some((known, at)) = self.all.get(place) else {
             return;
@@ -86,7 +86,7 @@ impl Order {
         self.by_name.get(&name).map_or(&[], Vec::as_slice)
     }
 
-    fn place(&self, standing: &Standing) -> usize {
+    fn place(&self, standing: &OrderKey) -> usize {
         self.all
             .partition_point(|(known, _)| known.rank() < standing.rank())
     }

@@ -90,7 +90,7 @@ impl Shape {
 
 /// Whether a request continues a parked operation.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum Continuation {
     /// This one, taken out of the candidates.
     Linked {
         call: CallId,
@@ -165,7 +165,7 @@ impl Parked {
     }
 
     /// Takes out the one operation that the request continues.
-    pub(super) fn take(&mut self, retry: &Shape) -> Found {
+    pub(super) fn take(&mut self, retry: &Shape) -> Continuation {
         let mut ambiguous = false;
         let of_state = self.of_state(retry);
         let same: Vec<_> = of_state
@@ -182,18 +182,18 @@ impl Parked {
         let by_state = narrowed(same, true, retry, &mut ambiguous);
         let found = by_state.or_else(|| self.of_keys(retry, &mut ambiguous));
         let Some(call) = found else {
-            return Found::Nothing {
+            return Continuation::Nothing {
                 ambiguous,
                 elsewhere,
             };
         };
         match self.remove(call) {
-            Some(parked) => Found::Linked {
+            Some(parked) => Continuation::Linked {
                 call,
                 parked: Box::new(parked),
                 by_state: by_state.is_some(),
             },
-            None => Found::Nothing {
+            None => Continuation::Nothing {
                 ambiguous: false,
                 elsewhere: None,
             },

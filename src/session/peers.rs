@@ -35,8 +35,14 @@ pub(super) struct Peers {
     pub(super) clients: Vec<Client>,
     /// Requests that tell nothing of who sent them.
     pub(super) unidentified: Client,
-    /// Clients that had no place in the list.
+    /// Declarations of clients that had no place in the list.
     pub(super) beyond: u64,
+    /// Requests from scopes that had no place in the list of their client.
+    pub(super) scopes_beyond: u64,
+    /// Connections that were forgotten.
+    pub(super) connections_forgotten: u64,
+    /// Names of connections, hosts and peers that were taken for missing ones.
+    pub(super) names_beyond: u64,
     pub(super) revisions: Revisions,
     pub(super) stated: Stated,
     numbers: Map<Implementation, u32>,
@@ -63,6 +69,7 @@ impl Peers {
         }
         // Beyond the bound further names are missing ones: they accuse nobody, links get rarer.
         if self.names.len() >= MAX_CONNECTIONS * 16 {
+            self.names_beyond += 1;
             return 0;
         }
         let number = u32::try_from(self.names.len() + 1).unwrap_or(0);
@@ -127,6 +134,7 @@ impl Peers {
         }
         if client.known.len() >= MAX_SCOPES {
             client.scopes_cut = true;
+            self.scopes_beyond += 1;
             return;
         }
         client.known.push(scope);
@@ -162,6 +170,7 @@ impl Peers {
             }
         }
         if self.connections.len() > MAX_CONNECTIONS {
+            self.connections_forgotten += self.connections.len() as u64;
             self.connections.clear();
         }
         // Over HTTP an unknown connection says nothing of who spoke on it before.
@@ -235,7 +244,7 @@ impl Peers {
     /// The revision in force.
     pub(super) fn version(&self) -> Option<&str> {
         let counted = self.revisions.in_force();
-        let known = counted.or_else(|| self.stated.supported.first());
+        let known = counted.or_else(|| self.stated.supported.list.first());
         known.map(|version| &**version)
     }
 

@@ -6,7 +6,7 @@ use super::{
     fact::Fact,
     hops::ClientKey,
     machine::{At, Machine},
-    refused::Asked,
+    refused::Answered,
     resolving::{Need, is_same_client},
     revisions::Counted,
     row::RowId,
@@ -41,6 +41,7 @@ impl Machine {
     pub(super) fn note_discover(&mut self, at: &At, call: CallId, counted: Counted) {
         if self.probes.len() >= MAX_PROBES {
             self.probes.pop_front();
+            self.forgotten.probes += 1;
         }
         self.probes.push_back(Probe {
             call,
@@ -52,7 +53,7 @@ impl Machine {
 
     /// A greeting of the old kind succeeded: what the same client asked before was a probe, or its
     /// session had expired.
-    pub(super) fn greeted(&mut self, asked: &Asked, facts: &mut Vec<Fact>) {
+    pub(super) fn greeted(&mut self, asked: &Answered, facts: &mut Vec<Fact>) {
         let fits =
             |client: ClientKey, seq: Seq| seq < asked.seq && is_same_client(client, asked.client);
         let all = std::mem::take(&mut self.probes);

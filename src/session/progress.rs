@@ -10,17 +10,14 @@ use super::{
     reading::Params,
     remark::Code,
     tokens::{Phase, Value},
+    wording::shown,
 };
-use crate::{
-    base::{Timestamp, quoted},
-    record::Seq,
-    wire::json,
-};
+use crate::{base::Timestamp, record::Seq, wire::json};
 
 /// Bytes of a message, a number or a token that are kept (session-model.md 9).
 const MAX_TEXT: usize = 1_024;
-/// Bytes of a number or a token that a remark quotes.
-const QUOTED: usize = 64;
+/// Bytes of the last value of a token, which a remark quotes.
+const MAX_VALUE: usize = 64;
 
 /// What progress was told of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,10 +95,10 @@ impl Machine {
         let Some(earlier) = earlier.map(|other| other.seq).filter(|_| !blurred) else {
             return;
         };
-        let who = name_of(at.side);
         let text = format!(
-            "the {who} must give each of its open requests a progress token of its own: that of \
-             frame {earlier} still uses this one",
+            "{}: each open request needs a progress token of its own; frame {earlier} still uses \
+             this one",
+            at.side.word(),
         );
         self.remark_since(at, earlier, Code::ProgressTokenShared, text);
     }
@@ -122,7 +119,7 @@ impl Machine {
 
     /// Notes how long a token is good.
     pub(super) fn set_token(&mut self, hop: HopId, phase: Phase) {
-        self.counters.forgotten_tokens += self.hops.set_phase(hop, phase);
+        self.hops.set_phase(hop, phase);
     }
 
     /// Folds a progress notification.
@@ -171,7 +168,7 @@ impl Machine {
             return;
         };
         let text = String::from_utf8_lossy(params.raw.progress.unwrap_or_default());
-        let text: Box<str> = clip(&text, QUOTED).into();
+        let text: Box<str> = clip(&text, MAX_VALUE).into();
         let contested = self.hops.rivals(id, at.http).next().is_some();
         let hidden = *self.unseen.tokens.get(at.side.other());
         let Some(hop) = self.hops.get(id) else { return };
@@ -190,7 +187,7 @@ impl Machine {
             Phase::Quiet => {}
             Phase::Ended => {
                 let together = !at.http || at.exchange != 0 && at.exchange == exchange;
-                self.counters.forgotten_tokens += self.hops.use_token(id);
+                self.hops.use_token(id);
                 if together && !unsure {
                     self.progress_after_end(at, asked);
                 }
@@ -205,10 +202,10 @@ impl Machine {
                     && !now.number.is_above(&last.number)
                 {
                     let text = format!(
-                        "the {} must let progress grow: {} follows {}",
-                        name_of(at.side),
-                        quoted(&now.text),
-                        quoted(&last.text),
+                        "{}: progress has to grow; {} follows {}",
+                        at.side.word(),
+                        shown(now.text.as_bytes()),
+                        shown(last.text.as_bytes()),
                     );
                     // A request that was not seen may have had this token too.
                     self.remark_absence(at, Code::ProgressNotIncreasing, text);
@@ -219,8 +216,8 @@ impl Machine {
 
     fn progress_after_end(&mut self, at: &At, asked: Seq) {
         let text = format!(
-            "the {} must send no progress for the request in frame {asked}, which is over",
-            name_of(at.side),
+            "{}: sent progress for the request in frame {asked}, which is over",
+            at.side.word(),
         );
         self.remark_absence(at, Code::ProgressAfterCompletion, text);
     }
@@ -228,12 +225,4 @@ impl Machine {
 
 fn is_open(hop: &HopEntry) -> bool {
     hop.token.as_ref().is_some_and(|token| token.is_open())
-}
-
-/// The peer in words.
-pub(super) const fn name_of(side: Side) -> &'static str {
-    match side {
-        Side::Client => "client",
-        Side::Server => "server",
-    }
 }

@@ -53,13 +53,11 @@ pub(super) fn snapshot(session: &Session) -> String {
         .unwrap();
         writeln!(text, "{:?}", session.extra(row.id)).unwrap();
     }
-    let dropped = session.elicitations_dropped();
-    writeln!(text, "{:?} {dropped}", session.elicitations()).unwrap();
+    writeln!(text, "{:?}", session.elicitations()).unwrap();
     for (name, tool) in session.tools() {
         writeln!(text, "{name} {tool:?}").unwrap();
     }
-    let forgotten = session.forgotten_answers();
-    writeln!(text, "{:?} {forgotten}", session.remarks()).unwrap();
+    writeln!(text, "{:?} {:?}", session.remarks(), session.forgotten()).unwrap();
     let repeats: Vec<_> = session.repeated_calls().collect();
     writeln!(text, "{} {repeats:?}", offers(session)).unwrap();
     text + &tasks_and_streams(session)
@@ -103,7 +101,7 @@ fn offers(session: &Session) -> String {
 fn stated(session: &Session) -> String {
     let revisions: Vec<_> = session.revisions().collect();
     format!(
-        "{:?} {revisions:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        "{:?} {revisions:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         session.era(),
         session.protocol_version(),
         session.client_capabilities().map(Raw::bytes),
@@ -111,9 +109,8 @@ fn stated(session: &Session) -> String {
         session.client_info().map(Raw::bytes),
         session.server_info().map(Raw::bytes),
         session.instructions(),
-        session.supported_versions(),
+        session.machine.peers.stated.supported.list,
         session.unidentified(),
-        session.beyond_bounds(),
     )
 }
 
@@ -128,7 +125,7 @@ fn figures(session: &Session) -> String {
         .collect();
     let times = [50, 95, 99].map(|at| session.server_times().percentile(at));
     format!(
-        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?} {} {:?}\n{} {} {}",
+        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?} {} {:?}\n{} {:?} {}",
         session.tools(),
         session.health(),
         session.missing_frames(),
@@ -136,7 +133,7 @@ fn figures(session: &Session) -> String {
         stated(session),
         session.elicitations(),
         tasks_and_streams(session),
-        session.forgotten_answers(),
+        session.forgotten(),
         offers(session),
     )
 }

@@ -7,7 +7,7 @@ use super::{
     atoms::{bounded, clip},
     elicitation::{ElicitationField, ElicitationMode},
     host,
-    reading::{self, each},
+    reading::{each, is_redacted, member_text},
 };
 use crate::wire::json;
 
@@ -27,7 +27,7 @@ const CUT: &str = "… (truncated)";
 
 /// What `inputRequests` asks for.
 #[derive(Debug, Default)]
-pub(super) struct Asked<'a> {
+pub(super) struct InputRequests<'a> {
     /// Methods, sorted, each once.
     pub(super) methods: Vec<Cow<'a, str>>,
     /// Something that is not known, or more methods than are named.
@@ -37,7 +37,7 @@ pub(super) struct Asked<'a> {
     redacted: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> InputRequests<'a> {
     /// Reads `inputRequests`; `redacted` and `cut` are marks of the frame.
     pub(super) fn read(requests: Option<&'a [u8]>, redacted: bool, cut: bool) -> Self {
         let mut asked = Self {
@@ -65,14 +65,11 @@ impl<'a> Asked<'a> {
     }
 
     fn take(&mut self, key: Cow<'a, str>, value: &'a [u8]) {
-        let method = json::member(value, "method")
-            .filter(|method| !reading::is_redacted(method, self.redacted))
-            .and_then(json::string);
-        let Some(method) = method else {
+        let Some(method) = member_text(value, "method", self.redacted) else {
             self.unknown = true;
             return;
         };
-        if method == ELICIT && !reading::is_redacted(key.as_bytes(), self.redacted) {
+        if method == ELICIT && !is_redacted(key.as_bytes(), self.redacted) {
             self.questions.insert(key, json::member(value, "params"));
         }
         if self.methods.contains(&method) {
@@ -102,11 +99,7 @@ impl Question {
         let Some(params) = params else {
             return Self::default();
         };
-        let text = |name: &str| {
-            let value = json::member(params, name)?;
-            let known = !reading::is_redacted(value, redacted);
-            known.then(|| json::string(value)).flatten()
-        };
+        let text = |name: &str| member_text(params, name, redacted);
         let is_url = text("mode").is_some_and(|mode| mode == "url");
         let url = text("url");
         let schema = json::member(params, "requestedSchema").filter(|_| !is_url);
@@ -145,9 +138,7 @@ fn fields(schema: &[u8], redacted: bool) -> Box<[ElicitationField]> {
         }
     });
     let field = |(name, value): (Cow<'_, [u8]>, &[u8])| {
-        let kind = json::member(value, "type")
-            .filter(|kind| !reading::is_redacted(kind, redacted))
-            .and_then(json::string);
+        let kind = member_text(value, "type", redacted);
         ElicitationField {
             name: bounded(String::from_utf8_lossy(&name)).into(),
             kind: clip(kind.as_deref().unwrap_or_default(), MAX_TYPE).into(),
@@ -215,7 +206,7 @@ mod tests {
             ("{}", "", false),
         ];
         for (text, methods, unknown) in cases {
-            let asked = Asked::read(Some(text.as_bytes()), true, false);
+            let asked = InputRequests::read(Some(text.as_bytes()), true, false);
             assert_eq!(asked.methods.join(" "), methods, "{text}");
             assert_eq!(asked.unknown, unknown, "{text}");
         }
@@ -223,8 +214,8 @@ mod tests {
             .map(|at| format!(r#""k{at}":{{"method":"m{at}"}}"#))
             .collect();
         let many = format!("{{{}}}", many.join(","));
-        let asked = Asked::read(Some(many.as_bytes()), false, false);
+        let asked = InputRequests::read(Some(many.as_bytes()), false, false);
         assert_eq!((asked.methods.len(), asked.unknown), (MAX_METHODS, true));
-        assert!(Asked::read(Some(b"{}"), false, true).unknown);
+        assert!(InputRequests::read(Some(b"{}"), false, true).unknown);
     }
 }

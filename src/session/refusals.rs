@@ -7,7 +7,7 @@ use super::{
     hops::{HopId, Side},
     key::Key,
     machine::{At, Machine},
-    refused::{Asked, Verdict},
+    refused::{Answered, Verdict},
 };
 use crate::record::HttpFields;
 
@@ -100,7 +100,7 @@ impl Machine {
         let Some(entry) = self.hops.get(hop).filter(|hop| hop.side == Side::Client) else {
             return false;
         };
-        let asked = Asked::of(entry);
+        let asked = Answered::of(entry);
         if at.status < 500 || at.undelivered {
             self.attempt_answered(hop);
         }

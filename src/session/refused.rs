@@ -14,6 +14,7 @@ use super::{
     remark::Code,
     resolving::{Need, Needs, Refusal},
     revisions::Counted,
+    stated::Versions,
 };
 use crate::record::Seq;
 
@@ -28,7 +29,7 @@ const RESOURCE_NOT_FOUND: i64 = -32_002;
 
 /// The request that an answer belongs to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct Answered {
     pub(super) call: CallId,
     pub(super) client: ClientKey,
     pub(super) counted: Counted,
@@ -38,7 +39,7 @@ pub(super) struct Asked {
     pub(super) modern: bool,
 }
 
-impl Asked {
+impl Answered {
     pub(super) fn of(hop: &HopEntry) -> Self {
         Self {
             call: hop.call,
@@ -59,7 +60,7 @@ pub(super) struct Verdict {
     /// The answer is a JSON-RPC message with the id of the request.
     pub(super) own_id: bool,
     /// Versions that an error -32022 offers.
-    pub(super) supported: Vec<Arc<str>>,
+    pub(super) supported: Versions,
 }
 
 impl Verdict {
@@ -77,7 +78,7 @@ impl Verdict {
             own_id: key.is_some() && hop.is_some_and(|hop| hop.key == key),
             supported: match code {
                 Some(UNSUPPORTED_VERSION) => reading::offered_versions(error, at.redacted),
-                _ => Vec::new(),
+                _ => Versions::default(),
             },
         }
     }
@@ -95,7 +96,7 @@ impl Machine {
         let Some(hop) = self.hops.get(hop).filter(|hop| hop.side == Side::Client) else {
             return;
         };
-        let asked = Asked::of(hop);
+        let asked = Answered::of(hop);
         if at.status < 400 {
             self.overcome(&asked, facts);
         }
@@ -108,7 +109,9 @@ impl Machine {
             return;
         }
         self.note_code(at, asked.modern, verdict.code);
-        if let (Some(UNSUPPORTED_VERSION), false) = (verdict.code, verdict.supported.is_empty()) {
+        if let (Some(UNSUPPORTED_VERSION), false) =
+            (verdict.code, verdict.supported.list.is_empty())
+        {
             self.peers.stated.supports(verdict.supported.clone());
         }
         if errored && !at.cut {
@@ -130,12 +133,12 @@ impl Machine {
             Some(RESOURCE_NOT_FOUND) if modern => self.remark(
                 at.row,
                 Code::RetiredCode,
-                "the server answered with -32002, which 2026-07-28 retired: a missing resource is -32602",
+                "server: answered with -32002, which 2026-07-28 retired; a missing resource is -32602",
             ),
             Some(URL_ELICITATION) if modern => self.remark(
                 at.row,
                 Code::RetiredCode,
-                "the server answered with -32042, which 2026-07-28 retired: it asks with an interim \
+                "server: answered with -32042, which 2026-07-28 retired; it asks with an interim \
                  result instead",
             ),
             _ => {}
@@ -146,7 +149,7 @@ impl Machine {
     pub(super) fn note_refusal(
         &mut self,
         at: &At,
-        asked: &Asked,
+        asked: &Answered,
         verdict: &Verdict,
         facts: &mut Vec<Fact>,
     ) {
@@ -178,7 +181,7 @@ impl Machine {
     }
 
     /// What would make a refused call good; nothing for one that is no error.
-    fn needs(&self, at: &At, asked: &Asked, verdict: &Verdict) -> Needs {
+    fn needs(&self, at: &At, asked: &Answered, verdict: &Verdict) -> Needs {
         let mut needs = Needs::new();
         let Some(call) = self.call(asked.call).filter(|call| call.errored) else {
             return needs;
@@ -190,7 +193,7 @@ impl Machine {
         if verdict.code == Some(URL_ELICITATION) && !asked.modern {
             needs.push((operation(), Resolved::Elicitation));
         }
-        for version in &verdict.supported {
+        for version in &verdict.supported.list {
             needs.push((Need::Version(Arc::clone(version)), Resolved::Version));
         }
         let of_modern = verdict
@@ -238,7 +241,7 @@ impl Machine {
     }
 
     /// A call of the client ended without HTTP failure.
-    fn overcome(&mut self, asked: &Asked, facts: &mut Vec<Fact>) {
+    fn overcome(&mut self, asked: &Answered, facts: &mut Vec<Fact>) {
         if self.refusals.is_empty() {
             return;
         }

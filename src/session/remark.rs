@@ -74,6 +74,7 @@ codes! {
     CacheTtlNegative "cache-ttl-negative" Warning,
     CacheTtlType "cache-ttl-type" Warning,
     CacheTtlMissing "cache-ttl-missing" Warning,
+    CacheScopeMissing "cache-scope-missing" Warning,
     CacheScope "cache-scope" Warning,
     CacheScopeChanged "cache-scope-changed" Warning,
     UnknownDirection "unknown-direction" Observation,
@@ -107,7 +108,8 @@ pub struct Remark {
     pub code: Code,
     /// Its weight here: a warning whose evidence may lie in a lost frame is an observation.
     pub level: Level,
-    /// One sentence that names the peer that must act; values from the wire are escaped and clipped.
+    /// The peer that must act, a colon, and one sentence without a full stop (findings.md 1.6); values
+    /// of the wire are escaped and clipped.
     pub text: Cow<'static, str>,
 }
 

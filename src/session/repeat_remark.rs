@@ -1,14 +1,9 @@
 //! What the frame of a repeated call says (session-model.md 18, 24).
 
-use super::{atoms::clip, machine::Machine, remark::Code, repeats::RepeatedCall, row::RowId};
-use crate::base::quoted as printable;
-
-/// Characters of a name or id that are quoted.
-const QUOTED: usize = 120;
+use super::{machine::Machine, remark::Code, repeats::RepeatedCall, row::RowId, wording::shown};
 
 impl Machine {
     pub(super) fn remark_repeat(&mut self, report: &RepeatedCall) {
-        let quoted = |value: &str| printable(clip(value, QUOTED));
         let when = if report.after_cancel {
             "which it had cancelled"
         } else {
@@ -21,8 +16,8 @@ impl Machine {
         };
         let said = format!(
             "client: tools/call {} repeats the call with the id {}, {when}; {how}",
-            quoted(&report.tool),
-            quoted(&report.earlier_id),
+            shown(report.tool.as_bytes()),
+            shown(report.earlier_id.as_bytes()),
         );
         self.remark(report.row, Code::CallRepeated, said);
     }

@@ -41,11 +41,11 @@ impl Machine {
         let who = at.side.word();
         let id = shown(parts.id.unwrap_or_default());
         if elsewhere || self.is_resent(at, call, parts) {
-            let text = format!("The {who} sent its answer to the id {id} again.");
+            let text = format!("{who}: sent its answer to the id {id} again");
             self.remark(at.row, Code::ResponseRedelivered, text);
         } else {
             let text =
-                format!("The {who} answered the id {id} again; the first answer is frame {first}.");
+                format!("{who}: answered the id {id} again; the first answer is frame {first}");
             if self.hops.hides_one(at.side.other()) {
                 // A request whose id redaction took away may have used it again.
                 self.observe(at.row, Code::ResponseDuplicate, text);
@@ -61,7 +61,7 @@ impl Machine {
             return;
         }
         let text = format!(
-            "The {} answered the id {} again, which more than one request carries.",
+            "{}: answered the id {} again, which more than one request carries",
             at.side.word(),
             shown(parts.id.unwrap_or_default())
         );

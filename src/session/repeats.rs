@@ -54,7 +54,7 @@ pub struct RepeatedCall {
 #[derive(Debug)]
 pub(super) struct Repeats {
     /// The latest call of each signature while its fate is unknown.
-    attempts: Recent<u64, CallId>,
+    pub(super) attempts: Recent<u64, CallId>,
     pub(super) reports: VecDeque<RepeatedCall>,
     /// Reports that have left.
     left: u64,
@@ -64,6 +64,8 @@ pub(super) struct Repeats {
     /// Repeats that are reported, those that have left included.
     pub(super) count: u64,
     harmless: Set<Arc<str>>,
+    /// Declarations for which there was no room.
+    pub(super) harmless_beyond: u64,
     /// A tool without a known name was called: any may have been.
     pub(super) unknown_called: bool,
 }
@@ -78,6 +80,7 @@ impl Default for Repeats {
             by_repeat: Map::default(),
             count: 0,
             harmless: Set::default(),
+            harmless_beyond: 0,
             unknown_called: false,
         }
     }
@@ -87,6 +90,12 @@ impl Repeats {
     fn report(&self, number: u64) -> Option<&RepeatedCall> {
         let at = usize::try_from(number.checked_sub(self.left)?).ok()?;
         self.reports.get(at)
+    }
+
+    /// Repeats that are reported and have left.
+    pub(super) fn forgotten(&self) -> u64 {
+        let held = self.reports.iter().filter(|report| report.is_reported);
+        self.count.saturating_sub(held.count() as u64)
     }
 
     fn is_harmless(&self, tool: &Arc<str>) -> bool {
@@ -274,6 +283,8 @@ impl Machine {
         for entry in page.entries.iter().filter(|entry| entry.is_harmless) {
             if repeats.harmless.len() < MAX_HARMLESS {
                 repeats.harmless.insert(Arc::clone(&entry.name));
+            } else if !repeats.harmless.contains(&entry.name) {
+                repeats.harmless_beyond += 1;
             }
         }
         if repeats.harmless.len() == before || repeats.reports.is_empty() {

@@ -63,13 +63,13 @@ struct Standing {
 /// Where a refusal is listed: what it needs, and of whom. `None` is anybody, so that a client of which
 /// a part is missing finds what it agrees with, and no refusal of others is looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Place {
+struct Listed {
     need: Need,
     host: Option<u32>,
     who: Option<u32>,
 }
 
-impl Place {
+impl Listed {
     /// The four lists that a refusal stands in.
     fn of_refusal(need: &Need, client: ClientKey) -> [Self; 4] {
         let place = |host, who| Self {
@@ -114,11 +114,12 @@ impl Place {
 pub(super) struct Refusals {
     next: u64,
     open: BTreeMap<u64, Refusal>,
-    lists: Map<Place, VecDeque<u64>>,
+    lists: Map<Listed, VecDeque<u64>>,
     standings: Map<(u32, u32), Standing>,
     /// The client whose success was noted last: most answers are of one client.
     newest: Option<(u32, u32)>,
     forgotten: u64,
+    standings_forgotten: u64,
 }
 
 /// The same client, whatever its HTTP session: a missing part agrees with any
@@ -133,9 +134,9 @@ impl Refusals {
         self.open.is_empty()
     }
 
-    /// Refusals that were given up at the bound.
-    pub(super) fn forgotten(&self) -> u64 {
-        self.forgotten
+    /// Refusals that were given up at the bound, and clients that were.
+    pub(super) fn forgotten(&self) -> (u64, u64) {
+        (self.forgotten, self.standings_forgotten)
     }
 
     /// Adds a refusal; answers the one that is given up for it.
@@ -150,7 +151,7 @@ impl Refusals {
         let id = self.next;
         self.next += 1;
         for (need, _) in &refusal.needs {
-            for place in Place::of_refusal(need, refusal.client) {
+            for place in Listed::of_refusal(need, refusal.client) {
                 self.lists.entry(place).or_default().push_back(id);
             }
         }
@@ -167,7 +168,7 @@ impl Refusals {
         kind: impl Fn(Resolved) -> bool,
         fits: impl Fn(&Refusal) -> bool,
     ) -> Vec<(Refusal, Resolved, bool)> {
-        let places = Place::of_client(need, client);
+        let places = Listed::of_client(need, client);
         let lists = places.iter().filter_map(|place| self.lists.get(place));
         let mut found: Vec<(u64, Resolved)> = lists
             .flatten()
@@ -203,7 +204,7 @@ impl Refusals {
 
     fn unlist(&mut self, id: u64, refusal: &Refusal) {
         for (need, _) in &refusal.needs {
-            for place in Place::of_refusal(need, refusal.client) {
+            for place in Listed::of_refusal(need, refusal.client) {
                 let Some(list) = self.lists.get_mut(&place) else {
                     continue;
                 };
@@ -234,6 +235,7 @@ impl Refusals {
     fn standing_mut(&mut self, who: (u32, u32)) -> &mut Standing {
         if self.standings.len() >= MAX_CLIENTS {
             // Who is not known had no success: its refusals may be resolved, which accuses nobody.
+            self.standings_forgotten += self.standings.len() as u64;
             self.standings.clear();
             self.newest = None;
         }
@@ -293,7 +295,7 @@ mod tests {
             assert_eq!(given_up.is_some(), seq >= MAX_REFUSALS as u64);
         }
         assert_eq!(refusals.open.len(), MAX_REFUSALS);
-        assert_eq!(refusals.forgotten(), count - MAX_REFUSALS as u64);
+        assert_eq!(refusals.forgotten(), (count - MAX_REFUSALS as u64, 0));
         let anybody = ClientKey::default();
         let none = refusals.take(&Need::Exchange, anybody, |_| true, |_| true);
         assert!(none.is_empty());

@@ -4,19 +4,19 @@
 use std::{num::NonZeroU64, sync::Arc};
 
 use super::{
-    atoms::clip,
     call::{CallId, CallState, WaitingOn},
     extra::StateIssue,
     fact::Fact,
     hops::HopId,
     key::Key,
     machine::{Answer, At, Machine},
-    parked::{Found, Shape},
-    questions::Asked,
+    parked::{Continuation, Shape},
+    questions::InputRequests,
     reading::{self, Known, Params, ResultFacts},
     remark::Code,
+    wording::shown,
 };
-use crate::{base::quoted, record::Seq};
+use crate::record::Seq;
 
 /// The parked operation that a request continues.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Machine {
         }
         let retry = self.shape_of_retry(at, method, params);
         match self.parked.take(&retry) {
-            Found::Linked {
+            Continuation::Linked {
                 call,
                 parked,
                 by_state,
@@ -65,7 +65,7 @@ impl Machine {
                     issue,
                 })
             }
-            Found::Nothing {
+            Continuation::Nothing {
                 ambiguous,
                 elsewhere,
             } => {
@@ -108,20 +108,21 @@ impl Machine {
             && known.is_some_and(|known| known.is_foreign_to(operation))
         {
             let text = format!(
-                "the client sent the requestState of frame {} with another request than the one it was issued for",
+                "client: sent the requestState of frame {} with another request than the one it was issued for",
                 issued.0
             );
             self.remark_absence(at, Code::MrtrStateElsewhere, text);
         } else if ambiguous {
-            let text = "ambiguous: the client's retry fits several operations that wait for input";
+            let text =
+                "client: the retry is ambiguous; it fits several operations that wait for input";
             self.remark(at.row, Code::MrtrUnlinked, text);
         } else if known.is_some_and(|known| known.used) {
-            let text = "the client sent a requestState again that it had already brought back";
+            let text = "client: sent a requestState again that it had already brought back";
             self.remark(at.row, Code::MrtrStateReplayed, text);
         } else if retry.state == Known::Absent && matches!(retry.keys, Known::Is(_))
             || known.is_some()
         {
-            let text = "none: the client's retry fits no operation that waits for input";
+            let text = "client: the retry fits none of the operations that wait for input";
             self.remark(at.row, Code::MrtrUnlinked, text);
         }
     }
@@ -155,7 +156,8 @@ impl Machine {
         if let (Some(first), Some(second)) = (linked.parked.base, linked.base)
             && first != second
         {
-            let text = "the client's retry does not repeat the parameters of the request that it continues";
+            let text =
+                "client: the retry does not repeat the parameters of the request that it continues";
             self.remark(at.row, Code::MrtrParamsChanged, text);
         }
         self.ledger
@@ -169,15 +171,15 @@ impl Machine {
         let (code, text) = match issue {
             StateIssue::Missing => (
                 Code::MrtrStateMissing,
-                format!("the client's retry lacks the requestState that frame {frame} issued"),
+                format!("client: the retry lacks the requestState that frame {frame} issued"),
             ),
             StateIssue::Invented => (
                 Code::MrtrStateInvented,
-                format!("the client's retry has a requestState, and frame {frame} issued none"),
+                format!("client: the retry has a requestState, and frame {frame} issued none"),
             ),
             StateIssue::Changed => (
                 Code::MrtrStateChanged,
-                format!("the client's retry has another requestState than frame {frame} issued"),
+                format!("client: the retry has another requestState than frame {frame} issued"),
             ),
         };
         // A cut answer after it may be what the retry continues.
@@ -199,10 +201,10 @@ impl Machine {
                 let id = hop.json_id.as_bytes();
                 !reading::is_redacted(id, true) && Key::read(id).as_ref() == Some(key)
             })?;
-            Some((same.request.seq, quoted(clip(&same.json_id, 64))))
+            Some((same.request.seq, shown(same.json_id.as_bytes())))
         });
         if let Some((seq, id)) = former {
-            let text = format!("the client's retry has the id {id} of frame {}", seq.0);
+            let text = format!("client: the retry has the id {id} of frame {}", seq.0);
             self.remark_since(at, seq, Code::MrtrIdReused, text);
         }
     }
@@ -243,7 +245,7 @@ impl Machine {
             base,
             seq: at.row.seq,
         };
-        let asked = Asked::read(result.raw.input_requests, at.redacted, cut);
+        let asked = InputRequests::read(result.raw.input_requests, at.redacted, cut);
         let methods = asked.methods.iter().map(|name| self.atoms.share(name));
         let methods: Box<[Arc<str>]> = methods.collect();
         self.change(id, facts, |call| {

@@ -21,9 +21,9 @@ use crate::{
 const MAX_SPACES: usize = 1_024;
 /// How far a frame may stand before one of the other direction that caused it, in logs that number
 /// the two directions independently, in nanoseconds (session-model.md 4.4, M6).
-const OVERTAKING: i64 = 20_000_000;
+pub(super) const OVERTAKING: i64 = 20_000_000;
 /// First level of the log format that numbers both directions in one order.
-const ORDERED_FORMAT: u64 = 7;
+pub(super) const ORDERED_FORMAT: u64 = 7;
 
 /// What a request has to do with earlier ones of the same id.
 #[derive(Debug, Default)]
@@ -72,6 +72,8 @@ struct IdSpace {
 #[derive(Debug, Default)]
 pub(super) struct IdSpaces {
     all: Map<ClientKey, IdSpace>,
+    /// Greetings whose scope is not judged.
+    pub(super) beyond: u64,
 }
 
 impl IdSpaces {
@@ -81,6 +83,8 @@ impl IdSpaces {
             if start > space.start {
                 (space.start, space.agreed) = (start, false);
             }
+        } else {
+            self.beyond += 1;
         }
     }
 
@@ -201,7 +205,7 @@ impl Machine {
     ) -> Option<Box<Shared>> {
         let call = self.call(before.call)?;
         let text = format!(
-            "The {} sent a request with the id of frame {} ({}), which was not answered yet.",
+            "{}: sent a request with the id of frame {} ({}), which was not answered yet",
             at.side.word(),
             before.seq,
             shown(call.method.as_bytes())
@@ -249,7 +253,7 @@ impl Machine {
             return;
         }
         let text = format!(
-            "The {} used the id of frame {} again, which this revision forbids within a session.",
+            "{}: used the id of frame {} again, which this revision forbids within a session",
             at.side.word(),
             before.seq
         );

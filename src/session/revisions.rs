@@ -89,6 +89,8 @@ pub(super) struct Revisions {
     greetings: u64,
     /// Requests under revisions that had no place in the table.
     pub(super) beyond: u64,
+    /// Negotiated revisions that were forgotten.
+    pub(super) negotiated_forgotten: u64,
 }
 
 /// A revision of 2026-07-28 or later; `None` when the word says nothing (session-model.md 14.1).
@@ -182,6 +184,7 @@ impl Revisions {
     pub(super) fn negotiate(&mut self, client: ClientKey, version: &str) -> RevisionId {
         let id = self.number(version);
         if self.negotiated.len() >= MAX_NEGOTIATED {
+            self.negotiated_forgotten += self.negotiated.len() as u64;
             self.negotiated.clear();
         }
         self.negotiated.insert(client, id);

@@ -65,6 +65,7 @@ pub struct Session {
     /// Numbers that the source gave up.
     pub(super) given_up: Seqs,
     pub(super) conflicts: BTreeSet<u64>,
+    pub(super) conflicts_beyond: u64,
     pub(super) late: Late,
     /// Records of the recorder itself, held for a new fold.
     pub(super) metas: Vec<Frame>,
@@ -95,6 +96,7 @@ impl Session {
             seqs: Seqs::default(),
             given_up: Seqs::default(),
             conflicts: BTreeSet::new(),
+            conflicts_beyond: 0,
             late: Late::default(),
             metas: Vec::new(),
             holds,
@@ -333,12 +335,6 @@ impl Session {
     /// What only some rows have; `None` for the others.
     pub fn extra(&self, id: RowId) -> Option<&Extra> {
         self.machine.extras.get(&id).map(Box::as_ref)
-    }
-
-    /// Answered requests that were forgotten at the bound: a further answer to one of them reads as
-    /// an answer to nothing (session-model.md 22.3).
-    pub fn forgotten_answers(&self) -> u64 {
-        self.machine.hops.forgotten()
     }
 
     /// Position of a row.

@@ -21,7 +21,7 @@ impl Machine {
     pub(super) fn judge_shape(&mut self, at: &At, frame: &Classified<'_>) {
         if frame.method_type {
             let text = format!(
-                "The {} sent a message whose method is not a string.",
+                "{}: sent a message whose method is not a string",
                 at.side.word()
             );
             self.remark(at.row, Code::MethodType, text);
@@ -49,7 +49,7 @@ impl Machine {
                 };
                 if !(hidden(parts.result) && hidden(parts.error)) {
                     let text = format!(
-                        "The {} sent a message that is a request and an answer at once.",
+                        "{}: sent a message that is a request and an answer at once",
                         at.side.word()
                     );
                     self.remark(at.row, Code::MethodAndResult, text);
@@ -64,7 +64,7 @@ impl Machine {
         let Some(version) = parts.jsonrpc else {
             let error = parts.error.unwrap_or_default();
             if !is_redacted(error, at.redacted) {
-                let text = format!("The {who} sent a message without the member jsonrpc.");
+                let text = format!("{who}: sent a message without the member jsonrpc");
                 self.remark(at.row, Code::JsonrpcMissing, text);
             }
             return;
@@ -73,7 +73,7 @@ impl Machine {
             return;
         }
         let text = format!(
-            "The {who} sent a message with jsonrpc {} instead of \"2.0\".",
+            "{who}: sent a message with jsonrpc {} instead of \"2.0\"",
             shown(version)
         );
         self.remark(at.row, Code::JsonrpcVersion, text);
@@ -82,21 +82,21 @@ impl Machine {
     fn judge_answer(&mut self, at: &At, parts: &Parts<'_>, error: Option<&[u8]>) {
         let who = at.side.word();
         if parts.error.is_none() {
-            let text = format!("The {who} sent a response without result and without error.");
+            let text = format!("{who}: sent a response without result and without error");
             self.remark(at.row, Code::ResponseEmpty, text);
             return;
         }
         let Some(error) = error else { return };
         let hidden = is_redacted(error, at.redacted);
         if parts.result.is_some() && !(hidden && error.first() != Some(&b'{')) {
-            let text = format!("The {who} sent a response with a result and an error.");
+            let text = format!("{who}: sent a response with a result and an error");
             self.remark(at.row, Code::ResponseBoth, text);
         }
         if parts.jsonrpc.is_none() {
             return;
         }
         if let Some(fault) = error_fault(error, at.redacted) {
-            let text = format!("The {who} sent an error {fault}.");
+            let text = format!("{who}: sent an error {fault}");
             self.remark(at.row, Code::ErrorShape, text);
         }
     }
@@ -117,12 +117,12 @@ impl Machine {
         let who = at.side.word();
         match id.first() {
             Some(b'n') => {
-                let text = format!("The {who} sent a request with the id null.");
+                let text = format!("{who}: sent a request with the id null");
                 self.remark(at.row, Code::IdNull, text);
             }
             Some(b'-' | b'0'..=b'9') if !reading::is_integer(id) => {
                 let text = format!(
-                    "The {who} sent a request with the id {}, which is no integer.",
+                    "{who}: sent a request with the id {}, which is no integer",
                     shown(id)
                 );
                 self.remark(at.row, Code::IdNotInteger, text);
@@ -130,7 +130,7 @@ impl Machine {
             Some(b'-' | b'0'..=b'9') | None => {}
             Some(_) => {
                 let text = format!(
-                    "The {who} sent a request whose id is {}, neither a string nor an integer.",
+                    "{who}: sent a request whose id is {}, neither a string nor an integer",
                     type_of(id)
                 );
                 self.remark(at.row, Code::IdType, text);
@@ -142,8 +142,8 @@ impl Machine {
     pub(super) fn judge_direction(&mut self, at: &At, direction: &Direction) {
         if let Direction::Unknown(word) = direction {
             let text = format!(
-                "The recorder wrote the direction {}, which is none of c2s, s2c, stderr, meta.",
-                crate::base::quoted(&shown(word.as_bytes()))
+                "recorder: wrote the direction {}, which is none of c2s, s2c, stderr, meta",
+                shown(word.as_bytes())
             );
             self.remark(at.row, Code::UnknownDirection, text);
         }

@@ -45,13 +45,6 @@ pub struct Extension {
     pub server: Advert,
 }
 
-impl Extension {
-    /// True when both sides name it.
-    pub fn is_agreed(&self) -> bool {
-        self.client == Advert::Advertised && self.server == Advert::Advertised
-    }
-}
-
 /// Everything that was stated.
 #[derive(Debug, Default)]
 pub(super) struct Stated {
@@ -61,7 +54,18 @@ pub(super) struct Stated {
     pub(super) server_info: Option<Raw>,
     /// The text, and whether it was cut.
     pub(super) instructions: Option<(Box<str>, bool)>,
-    pub(super) supported: Vec<Arc<str>>,
+    pub(super) supported: Versions,
+    /// Values that were too long to be kept.
+    pub(super) too_long: u64,
+}
+
+/// A list of versions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Versions {
+    /// Those that could be read (untrusted).
+    pub(super) list: Vec<Arc<str>>,
+    /// Those behind the first 256.
+    pub(super) more: u64,
 }
 
 impl Stated {
@@ -69,10 +73,10 @@ impl Stated {
     pub(super) fn hear_client(&mut self, raw: &RawParams<'_>, initializes: bool, redacted: bool) {
         let own = raw.capabilities.filter(|_| initializes);
         if let Some(value) = raw.meta_capabilities.or(own) {
-            take(&mut self.client_capabilities, value, redacted);
+            self.too_long += take(&mut self.client_capabilities, value, redacted);
         }
         if let Some(value) = raw.client_info {
-            take(&mut self.client_info, value, redacted);
+            self.too_long += take(&mut self.client_info, value, redacted);
         }
     }
 
@@ -85,13 +89,13 @@ impl Stated {
         redacted: bool,
     ) {
         if let Some(value) = raw.server_info.filter(|_| greets || in_meta) {
-            take(&mut self.server_info, value, redacted);
+            self.too_long += take(&mut self.server_info, value, redacted);
         }
         if !greets {
             return;
         }
         if let Some(value) = raw.capabilities {
-            take(&mut self.server_capabilities, value, redacted);
+            self.too_long += take(&mut self.server_capabilities, value, redacted);
         }
         if let Some(text) = raw.instructions.and_then(json::string) {
             let kept = clip(&text, MAX_INSTRUCTIONS);
@@ -103,10 +107,23 @@ impl Stated {
     }
 
     /// Takes a list of versions that the server supports.
-    pub(super) fn supports(&mut self, versions: Vec<Arc<str>>) {
-        if !versions.is_empty() {
+    pub(super) fn supports(&mut self, versions: Versions) {
+        if !versions.list.is_empty() {
             self.supported = versions;
         }
+    }
+
+    /// Extensions behind the first 1,024 of a side, and of both.
+    pub(super) fn extensions_beyond(&self) -> u64 {
+        let sides = [&self.client_capabilities, &self.server_capabilities];
+        let all = sides.map(|side| names_of(side.as_ref()).unwrap_or_default());
+        let named: BTreeSet<&String> = all.iter().flatten().collect();
+        let further = sides.map(|side| {
+            let extensions = side.as_ref().and_then(|side| extensions(side.bytes()));
+            let members = extensions.into_iter().flat_map(json::members);
+            members.skip(MAX_EXTENSIONS).count()
+        });
+        (named.len().saturating_sub(MAX_EXTENSIONS) + further.iter().sum::<usize>()) as u64
     }
 
     /// The extensions of both sides, by name.
@@ -134,30 +151,42 @@ impl Stated {
 }
 
 /// Replaces a value by a newer one. What does not decode or was redacted erases nothing that is
-/// known (session-model.md 14.2.1, 21).
-fn take(slot: &mut Option<Raw>, value: &[u8], redacted: bool) {
-    let same = slot.as_ref().is_some_and(|known| **known.bytes() == *value);
-    let is_object = value.first() == Some(&b'{') && value.len() <= MAX_STATED;
-    if same || !is_object || (slot.is_some() && is_redacted(value, redacted)) {
-        return;
+/// known (session-model.md 14.2.1, 21). Answers 1 when it is too long to be kept.
+fn take(slot: &mut Option<Raw>, value: &[u8], redacted: bool) -> u64 {
+    if value.len() > MAX_STATED {
+        return u64::from(value.first() == Some(&b'{'));
     }
-    *slot = Some(Raw::new(Bytes::copy_from_slice(value)));
+    let same = slot.as_ref().is_some_and(|known| **known.bytes() == *value);
+    let is_object = value.first() == Some(&b'{');
+    if !same && is_object && !(slot.is_some() && is_redacted(value, redacted)) {
+        *slot = Some(Raw::new(Bytes::copy_from_slice(value)));
+    }
+    0
 }
 
 /// The versions of a list, those that cannot be read left out.
-pub(super) fn versions(list: &[u8], redacted: bool) -> Vec<Arc<str>> {
-    json::elements(list)
-        .take(MAX_SUPPORTED)
-        .filter(|value| !is_redacted(value, redacted))
-        .filter_map(json::string)
-        .map(|version| clip(&version, MAX_VERSION).into())
-        .collect()
+pub(super) fn versions(list: &[u8], redacted: bool) -> Versions {
+    let mut elements = json::elements(list);
+    let first = elements.by_ref().take(MAX_SUPPORTED);
+    let readable = first.filter(|value| !is_redacted(value, redacted));
+    Versions {
+        list: readable
+            .filter_map(json::string)
+            .map(|version| clip(&version, MAX_VERSION).into())
+            .collect(),
+        more: elements.count() as u64,
+    }
+}
+
+/// `extensions`, if there is such a member.
+fn extensions(capabilities: &[u8]) -> Option<&[u8]> {
+    json::member(capabilities, "extensions")
 }
 
 /// Names in `extensions`, at most 1,024; `None` when they are unknown.
 fn names_of(capabilities: Option<&Raw>) -> Option<Vec<String>> {
     let capabilities = capabilities?.bytes();
-    let Some(extensions) = json::member(capabilities, "extensions") else {
+    let Some(extensions) = extensions(capabilities) else {
         return Some(Vec::new());
     };
     if extensions.first() != Some(&b'{') {

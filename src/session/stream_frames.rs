@@ -55,12 +55,12 @@ impl Machine {
             Some(call) => self.streams.follow(&call),
             None => 0,
         };
-        self.counters.forgotten_subscriptions += forgotten;
+        self.forgotten.subscriptions += forgotten;
     }
 
     /// The call of a subscription was forgotten.
     pub(super) fn forget_stream(&mut self, id: CallId) {
-        self.counters.forgotten_subscriptions += u64::from(self.streams.remove(id));
+        self.forgotten.subscriptions += u64::from(self.streams.remove(id));
     }
 
     /// Links a notification to the task or subscription that it was sent for.

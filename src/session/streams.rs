@@ -140,6 +140,8 @@ pub(super) struct Streams {
     known: BTreeMap<CallId, Subscription>,
     ended: VecDeque<CallId>,
     text_bytes: usize,
+    /// Texts of filters that found no room.
+    pub(super) texts_beyond: u64,
 }
 
 impl Streams {
@@ -180,6 +182,7 @@ impl Streams {
         if fits {
             self.text_bytes += bytes;
         }
+        self.texts_beyond += u64::from(!fits);
         fits
     }
 

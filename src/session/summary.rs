@@ -1,7 +1,5 @@
 //! What the summary of a session says of its peers and of its end (session-model.md 14, 20).
 
-use std::sync::Arc;
-
 use super::{
     client::Client,
     revisions::{Era, RevisionCount},
@@ -55,16 +53,6 @@ impl Session {
         Some((text, *cut))
     }
 
-    /// Versions that the server says it supports, at most 256 (untrusted).
-    pub fn supported_versions(&self) -> &[Arc<str>] {
-        &self.machine.peers.stated.supported
-    }
-
-    /// True when capabilities of either side are known.
-    pub fn has_capabilities(&self) -> bool {
-        self.client_capabilities().is_some() || self.server_capabilities().is_some()
-    }
-
     /// Extensions that either side names, by name; at most 1,024 (session-model.md 14.3).
     pub fn extensions(&self) -> Vec<Extension> {
         self.machine.peers.stated.extensions()
@@ -80,16 +68,5 @@ impl Session {
     /// one (untrusted).
     pub fn closed_by(&self) -> Option<&str> {
         self.machine.head.closed_by.as_deref()
-    }
-
-    /// Declarations of clients, requests under revisions, and refusals that had no place at their
-    /// bounds (session-model.md 22.3).
-    pub fn beyond_bounds(&self) -> [u64; 3] {
-        let peers = &self.machine.peers;
-        [
-            peers.beyond,
-            peers.revisions.beyond,
-            self.machine.refusals.forgotten(),
-        ]
     }
 }

@@ -227,8 +227,8 @@ impl Machine {
     ) {
         if read.task.id.value().is_some_and(|named| **named != *id) {
             let text = format!(
-                "the {} named another task than the one that it was asked for",
-                super::progress::name_of(at.side),
+                "{}: named another task than the one that it was asked for",
+                at.side.word(),
             );
             self.remark(at.row, Code::TaskIdDiffers, text);
             return;

@@ -1,22 +1,18 @@
 //! What the status of a task means for the call that it works for (session-model.md 10.3).
 
 use super::{
-    atoms::clip,
     call::{Call, CallId, CallState, WaitingOn},
     call_task::EndObservedBy,
     fact::Fact,
     hops::{HopId, Side},
     machine::{Answer, At, Machine},
-    progress::name_of,
     reading::{ErrorFacts, ResultFacts},
     remark::Code,
     tasks::{Task, TaskDialect, is_terminal},
     tokens::Phase,
+    wording::shown,
 };
-use crate::{base::quoted, record::Seq};
-
-/// Bytes of a task id or status that a remark quotes.
-const QUOTED: usize = 64;
+use crate::record::Seq;
 
 /// How a status was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,9 +231,9 @@ impl Machine {
         let known = is_terminal(status) || matches!(status, "working" | "input_required");
         if later && known && before != status {
             let text = format!(
-                "the {} must leave a task at its end: {} was {before} in frame {seen} and is {status}",
-                name_of(news.side),
-                quoted(clip(news.id, QUOTED)),
+                "{}: a task stays at its end; {} was {before} in frame {seen} and is {status}",
+                news.side.word(),
+                shown(news.id.as_bytes()),
             );
             self.remark_since(at, seen, Code::TaskLeftTerminal, text);
         }
@@ -262,7 +258,7 @@ impl Machine {
 
     /// A task was forgotten at the bound: nothing will tell of the end of its call any more.
     pub(super) fn task_forgotten(&mut self, task: &Task, facts: &mut Vec<Fact>) {
-        self.counters.forgotten_tasks += 1;
+        self.forgotten.tasks += 1;
         if let Some(id) = task.call {
             self.task_gone(id, facts);
         }

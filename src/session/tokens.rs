@@ -110,6 +110,7 @@ impl Hops {
             blurred |= over.is_none();
             let (surplus, _, _) = others.remove(over.unwrap_or(others.len() - 1));
             self.by_token.remove((side, &key), Some(surplus));
+            self.forgotten_tokens += 1;
         }
         self.by_token.add((side, &key), id);
         let all = others.iter().map(|(hop, _, was)| (*hop, *was));
@@ -144,37 +145,35 @@ impl Hops {
     }
 
     /// Notes in which phase the token of an answered hop is; the one that was not used for longest
-    /// is forgotten at the bound. Answers how many were forgotten.
-    pub(super) fn set_phase(&mut self, id: HopId, phase: Phase) -> u64 {
+    /// is forgotten at the bound.
+    pub(super) fn set_phase(&mut self, id: HopId, phase: Phase) {
         let Some(token) = self.token_mut(id) else {
-            return 0;
+            return;
         };
         token.phase = phase;
         if phase == Phase::Ended {
             // Only values of a token that is good are compared.
             token.last = None;
         }
-        self.use_token(id)
+        self.use_token(id);
     }
 
     /// Notes that the token of an answered hop was used.
-    pub(super) fn use_token(&mut self, id: HopId) -> u64 {
+    pub(super) fn use_token(&mut self, id: HopId) {
         self.last_stamp += 1;
         let stamp = self.last_stamp;
         let Some(token) = self.token_mut(id) else {
-            return 0;
+            return;
         };
         let before = std::mem::replace(&mut token.stamp, stamp);
         self.token_order.remove(&before);
         self.token_order.insert(stamp, id);
-        if self.token_order.len() <= MAX_ANSWERED {
-            return 0;
+        if self.token_order.len() > MAX_ANSWERED
+            && let Some((_, oldest)) = self.token_order.pop_first()
+        {
+            self.forgotten_tokens += 1;
+            self.drop_token(oldest);
         }
-        let Some((_, oldest)) = self.token_order.pop_first() else {
-            return 0;
-        };
-        self.drop_token(oldest);
-        1
     }
 
     fn drop_token(&mut self, id: HopId) {

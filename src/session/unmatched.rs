@@ -67,10 +67,10 @@ impl Machine {
         }
         let who = at.side.word();
         if fails {
-            let text = format!("The {who} sent an error that names no request.");
+            let text = format!("{who}: sent an error that names no request");
             self.remark(at.row, Code::ErrorWithoutRequest, text);
         } else if !to_notification && !self.excused(at.side) {
-            let text = format!("The {who} sent a result that names no request.");
+            let text = format!("{who}: sent a result that names no request");
             self.remark(at.row, Code::ResultIdNull, text);
         }
     }
@@ -94,15 +94,15 @@ impl Machine {
         let id = shown(parts.id.unwrap_or_default());
         if several {
             let text = format!(
-                "The {who} answered the id {id}, which several requests of the {asker_word} carry."
+                "{who}: answered the id {id}, which several requests of the {asker_word} carry"
             );
             self.remark(at.row, Code::ResponseAmbiguous, text);
             return;
         }
         if self.hops.with_key(asker, key).next().is_none() && self.waits_retyped(at, asker, parts) {
             let text = format!(
-                "The {who} answered the id {id}; the {asker_word} sent it with the other type of a \
-                 number and a string."
+                "{who}: answered the id {id}; the {asker_word} sent it with the other type of a \
+                 number and a string"
             );
             self.remark_absence(at, Code::ResponseIdType, text);
             return;
@@ -113,7 +113,7 @@ impl Machine {
         let (code, why) = if at.hole > 0 || resumed {
             let why = "whose request may lie in a frame that is not there";
             (Code::ResponseUnmatchedGap, why)
-        } else if self.counters.forgotten_calls > 0 || self.hops.forgot_any() {
+        } else if self.forgotten.calls > 0 || self.hops.forgot_any() {
             let why = "whose request may be among those that were forgotten";
             (Code::ResponseForgotten, why)
         } else {
@@ -122,11 +122,7 @@ impl Machine {
                 "which no request of the other side carries",
             )
         };
-        self.remark(
-            at.row,
-            code,
-            format!("The {who} answered the id {id}, {why}."),
-        );
+        self.remark(at.row, code, format!("{who}: answered the id {id}, {why}"));
     }
 
     /// Takes one of the truncated requests that could not be linked: this may be its answer

@@ -1,7 +1,7 @@
 //! Words of remarks: who sent what, values of the wire made harmless and short (session-model.md 24).
 
 use super::{atoms::clip, hops::Side};
-use crate::base::{Timestamp, line};
+use crate::base::{Timestamp, quoted};
 
 /// Characters of a value that are quoted.
 const MAX_SHOWN: usize = 120;
@@ -16,17 +16,17 @@ impl Side {
     }
 }
 
-/// A value of the wire: control characters escaped, cut at 120 characters with the number of those
-/// that were left out.
+/// A value of the wire: quoted where characters have to be escaped, cut at 120 characters with the
+/// number of those that were left out (findings.md 1.6).
 pub(super) fn shown(value: &[u8]) -> String {
     // A value may be megabytes long; what is behind the part that is shown is only counted.
     let text = String::from_utf8_lossy(value);
     let end = text.char_indices().nth(MAX_SHOWN).map(|(at, _)| at);
     let Some(end) = end else {
-        return line(&text);
+        return quoted(&text);
     };
     let left_out = text.chars().count() - MAX_SHOWN;
-    format!("{}… ({left_out} more characters)", line(clip(&text, end)))
+    format!("{}… ({left_out} more characters)", quoted(clip(&text, end)))
 }
 
 /// `250 ms`, rounded; nothing when a time is unknown or the clock went back.

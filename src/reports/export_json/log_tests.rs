@@ -46,6 +46,20 @@ fn losses_are_told_and_each_counts_once() {
 }
 
 #[test]
+fn what_the_model_forgot_is_told_by_store() {
+    let probe = |log: Log, id: u64| {
+        let raw = format!(r#"{{"id":{id},"method":"server/discover"}}"#);
+        log.raw(id, "c2s", &raw)
+    };
+    let all = (0..64).fold(Log::new(), probe);
+    assert!(all.document()["session"].get("forgotten").is_none());
+    let document = (64..67).fold(all, probe).document();
+    assert_eq!(document["session"]["forgotten"], json!({"probes": 3}));
+    // Every request and answer is there.
+    assert_eq!(document["session"]["complete"], true);
+}
+
+#[test]
 fn order_and_repeats_change_nothing() {
     let log = Log::new()
         .raw(0, "c2s", r#"{"id":1,"method":"a"}"#)

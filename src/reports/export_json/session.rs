@@ -14,8 +14,8 @@ struct Losses {
     declared_dropped: u64,
     conflicts: u64,
     torn_tail: bool,
-    /// Open calls that were given up at the model's bound.
-    forgotten_calls: u64,
+    /// Calls and questions to users that the model gave up at its bounds.
+    given_up: bool,
 }
 
 impl Losses {
@@ -26,7 +26,7 @@ impl Losses {
             && self.declared_dropped == 0
             && self.conflicts == 0
             && !self.torn_tail
-            && self.forgotten_calls == 0
+            && !self.given_up
     }
 }
 
@@ -88,6 +88,21 @@ impl Document<'_> {
         json.mark("approximate", !is_exact);
         json.text("era", self.session.era().as_str());
         self.revisions(json);
+        self.forgotten(json);
+    }
+
+    /// What the stores of the model lost at their bounds; absent when none did.
+    fn forgotten(&self, json: &mut Json<'_>) {
+        let forgotten = self.session.forgotten();
+        let mut counts = forgotten.named().peekable();
+        if counts.peek().is_none() {
+            return;
+        }
+        json.key("forgotten").object(|json| {
+            for (store, count) in counts {
+                json.count(store, count);
+            }
+        });
     }
 
     /// Requests of the client by revision, in order of first appearance.
@@ -113,6 +128,7 @@ impl Document<'_> {
 
     fn losses(&self) -> Losses {
         let session = self.session;
+        let forgotten = session.forgotten();
         Losses {
             missing_frames: self.exported.missing_frames(),
             truncated_frames: session.counters().truncated,
@@ -120,7 +136,7 @@ impl Document<'_> {
             declared_dropped: session.dropped_by_writer().unwrap_or(0),
             conflicts: session.counters().conflicts,
             torn_tail: self.exported.is_torn(),
-            forgotten_calls: session.counters().forgotten_calls,
+            given_up: forgotten.calls > 0 || forgotten.elicitations > 0,
         }
     }
 }

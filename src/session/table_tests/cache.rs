@@ -90,12 +90,12 @@ const HINTS: [(&str, &[Case]); 8] = [
             (
                 "\"resultType\":\"complete\",\"ttlMs\":1",
                 "1 -",
-                "cache-scope",
+                "cache-scope-missing",
             ),
             (
                 "\"resultType\":\"complete\",\"ttlMs\":1,\"cacheScope\":null",
                 "1 -",
-                "cache-scope",
+                "cache-scope-missing",
             ),
             ("\"ttlMs\":1", "1 -", ""),
         ],
@@ -156,7 +156,7 @@ pub(super) fn check_remarks(text: &str, expected: &str) {
 
 #[test]
 fn who_owes_no_hints_gets_none() {
-    let missing = "cache-ttl-missing@2 cache-scope@2";
+    let missing = "cache-ttl-missing@2 cache-scope-missing@2";
     let cases = [
         (
             "> Q1 tools/list [v=2026-07-28], < R1 {tools:[],resultType:complete}",

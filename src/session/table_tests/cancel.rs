@@ -129,17 +129,17 @@ fn distances_are_told_to_the_millisecond() {
     let late = "> Q1 call t, @250 > N cancelled{1}, @1000 < R1 {}";
     assert_eq!(
         text_of(late),
-        "The server answered 750 ms after the client cancelled."
+        "server: answered 750 ms after the client cancelled"
     );
     let race = "> Q1 call t, @250 < R1 {}, @262 > N cancelled{1}";
     assert_eq!(
         text_of(race),
-        "The client cancelled a request 12 ms after the server had answered it."
+        "client: cancelled a request 12 ms after the server had answered it"
     );
     let back = "> Q1 call t, @250 < R1 {}, @10 > N cancelled{1}";
     assert_eq!(
         text_of(back),
-        "The client cancelled a request that the server had answered."
+        "client: cancelled a request that the server had answered"
     );
 }
 

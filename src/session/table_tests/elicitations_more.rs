@@ -145,7 +145,7 @@ fn the_ledger_is_bounded_by_rows_and_by_bytes() {
     fold(&text, Limits::NONE, |session| {
         let rows = session.elicitations();
         assert_eq!(rows.len(), 10_000);
-        assert_eq!(session.elicitations_dropped(), 90_001);
+        assert_eq!(session.forgotten().elicitations, 90_001);
         // The answered one went first.
         assert!(rows.iter().all(|row| &*row.key != "old" && row.pending));
         assert_eq!(&*rows.last().unwrap().key, "k099999");
@@ -178,7 +178,7 @@ fn the_ledger_is_bounded_by_rows_and_by_bytes() {
         let rows = session.elicitations();
         let bytes: usize = rows.iter().map(|row| row.weight()).sum();
         assert!(bytes <= 16 << 20 && rows.len() < 80, "{}", rows.len());
-        assert_eq!(rows.len() as u64 + session.elicitations_dropped(), 100);
+        assert_eq!(rows.len() as u64 + session.forgotten().elicitations, 100);
     });
 }
 

@@ -283,7 +283,7 @@ fn a_direction_that_no_format_knows_is_the_recorders() {
     assert_eq!(session.row(0).unwrap().kind, Kind::Other);
     let text = &session.extra(session.row(0).unwrap().id).unwrap().remarks[0].text;
     assert!(
-        text.starts_with("The recorder") && !text.contains('\x1b'),
+        text.starts_with("recorder: ") && !text.contains('\x1b'),
         "{text}"
     );
 }

@@ -134,12 +134,12 @@ fn figure(session: &Session, name: &str) -> u64 {
         "uncertain" => counters.pending_uncertain,
         "streaming" => counters.streaming,
         "open_tasks" => counters.open_tasks,
-        "forgotten_tasks" => counters.forgotten_tasks,
+        "forgotten_tasks" => session.forgotten().tasks,
         "late_results" => counters.late_results,
         "cancelled" => counters.cancelled,
         "superseded" => counters.superseded,
         "conflicts" => counters.conflicts,
-        "forgotten" => session.forgotten_answers(),
+        "forgotten" => session.forgotten().answered_requests,
         "missing" => session.missing_frames(),
         "not_loaded" => session.not_loaded(),
         "dropped" => session.dropped_by_writer().unwrap(),
@@ -153,9 +153,22 @@ fn figure(session: &Session, name: &str) -> u64 {
         }
         "retired" => counters.retired_exchanges,
         "elicitations" => session.elicitations().len() as u64,
-        "elicitations_dropped" => session.elicitations_dropped(),
+        "elicitations_dropped" => session.forgotten().elicitations,
         other => panic!("no figure {other}"),
     }
+}
+
+/// Every text names who must act, and says it in one sentence (findings.md 1.6).
+#[track_caller]
+fn check_style(text: &str) {
+    let said = ["client: ", "server: ", "recorder: "]
+        .iter()
+        .find_map(|who| text.strip_prefix(who));
+    let said = said.unwrap_or_else(|| panic!("{text}"));
+    assert!(
+        !said.ends_with('.') && !said.starts_with(char::is_uppercase),
+        "{text}"
+    );
 }
 
 /// All remarks in order of their rows, `code@number`; those below their usual level end in `?`. Those
@@ -163,9 +176,10 @@ fn figure(session: &Session, name: &str) -> u64 {
 fn remarks_of(session: &Session) -> Vec<String> {
     let rows = (0..session.row_count()).filter_map(|at| session.row(at));
     let of_session = session.remarks();
-    let of_session = of_session
-        .iter()
-        .map(|remark| remark.code.name().to_owned());
+    let of_session = of_session.iter().map(|remark| {
+        check_style(&remark.text);
+        remark.code.name().to_owned()
+    });
     rows.flat_map(|row| {
         let remarks = session
             .extra(row.id)
@@ -176,6 +190,7 @@ fn remarks_of(session: &Session) -> Vec<String> {
             } else {
                 ""
             };
+            check_style(&remark.text);
             format!("{}@{}{mark}", remark.code.name(), row.id.seq.0)
         })
     })
@@ -249,7 +264,8 @@ fn check_session(text: &str, session: &Session, expected: &str) {
 pub(super) fn check_sums(session: &Session) {
     let counters = session.counters();
     let hops: u64 = session.calls().map(|call| u64::from(call.hop_count)).sum();
-    if counters.dropped_from_memory == 0 && counters.forgotten_calls == 0 {
+    let forgotten = session.forgotten().calls;
+    if counters.dropped_from_memory == 0 && forgotten == 0 {
         assert_eq!(counters.requests, hops);
         let rows = (0..session.row_count()).filter_map(|at| session.row(at));
         let errored = rows.filter(|row| row.flags.errored).count() as u64;
@@ -261,7 +277,7 @@ pub(super) fn check_sums(session: &Session) {
         + counters.failed
         + counters.cancelled
         + counters.superseded;
-    assert_eq!(session.call_count() - counters.forgotten_calls, sum);
+    assert_eq!(session.call_count() - forgotten, sum);
     let open = session.calls().filter(|call| call.is_open()).count() as u64;
     assert_eq!(counters.pending + counters.streaming, open);
     for call in session.calls() {

@@ -305,9 +305,6 @@ fn remarks_name_the_peer_and_escape_what_was_sent() {
     fold(&text, Limits::NONE, |session| {
         let last = session.row(2).unwrap().id;
         let remark = &session.extra(last).unwrap().remarks[0];
-        assert_eq!(
-            remark.text,
-            "the server must let progress grow: 5e1 follows 50"
-        );
+        assert_eq!(remark.text, "server: progress has to grow; 5e1 follows 50");
     });
 }

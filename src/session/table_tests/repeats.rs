@@ -127,7 +127,7 @@ fn frames(text: &str) -> String {
 
 fn reported(session: &Session) -> String {
     let reports: Vec<_> = session.repeated_calls().collect();
-    assert_eq!(session.repeated_call_count(), reports.len() as u64);
+    assert_eq!(session.machine.repeats.count, reports.len() as u64);
     let remarks = remarks_of(session);
     let remarks: Vec<_> = remarks
         .iter()
