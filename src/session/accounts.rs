@@ -207,8 +207,7 @@ impl Machine {
         tool.result_bytes = tool.result_bytes.saturating_add(bytes);
         tool.max_result_bytes = tool.max_result_bytes.max(after.bytes);
         if measured {
-            tool.durations.add(whole);
-            tool.server.add(server);
+            tool.measure(whole, server);
         }
     }
 

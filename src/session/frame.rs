@@ -328,7 +328,7 @@ impl Machine {
         self.head.take(envelope);
         let had_ended = self.head.end.is_some();
         match self.head.control(envelope) {
-            Control::None if self.head.end.is_some() && !had_ended => self.hops.release(),
+            Control::None if self.head.end.is_some() && !had_ended => self.release(),
             Control::None => {}
             Control::Unobserved => self.unlinked_frame(Side::Client, envelope.seq, facts),
             Control::Closed { exchange, by } => {
@@ -341,6 +341,13 @@ impl Machine {
                 self.exchange_closed(&closing, facts);
             }
         }
+    }
+
+    /// The session ended, and no frame follows: forgets what only further ones are compared with.
+    fn release(&mut self) {
+        self.hops.release();
+        self.repeats.attempts.release();
+        self.caches.release();
     }
 
     /// Counts a frame that could not be linked to anything.

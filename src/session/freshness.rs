@@ -111,6 +111,14 @@ impl Default for Caches {
 }
 
 impl Caches {
+    /// Forgets all copies, and with them what could make one old.
+    pub(super) fn release(&mut self) {
+        self.fresh.release();
+        self.doubts.of.release();
+        self.updated.of.release();
+        self.above_updated.of.release();
+    }
+
     /// Doubts and updates of which only the newest is known.
     pub(super) fn forgotten_events(&self) -> u64 {
         let events = [self.updated.of.dropped(), self.above_updated.of.dropped()];

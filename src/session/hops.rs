@@ -92,7 +92,7 @@ pub(super) struct Hops {
     slots: Vec<Option<HopEntry>>,
     first: HopId,
     /// Those of before the session ended that were never answered.
-    left: Map<HopId, HopEntry>,
+    left: BTreeMap<HopId, HopEntry>,
     free: Vec<HopId>,
     by_key: HopIndex,
     /// Waiting hops of an exchange.

@@ -4,6 +4,9 @@ use std::{collections::VecDeque, hash::Hash};
 
 use super::hash::Map;
 
+/// Uses that wait to be cleared away, beside three for each value.
+const MOST_STALE: usize = 64;
+
 /// Values by key; the least recently used leave at the bound. Every step takes constant time on
 /// average.
 #[derive(Debug)]
@@ -51,7 +54,7 @@ impl<K: Copy + Eq + Hash, V> Recent<K, V> {
     }
 
     fn drop_stale_uses(&mut self) {
-        if self.uses.len() > self.most.saturating_mul(4) {
+        if self.uses.len() > MOST_STALE.max(self.map.len().saturating_mul(4)) {
             let map = &self.map;
             self.uses
                 .retain(|(turn, key)| map.get(key).is_some_and(|(used, _)| used == turn));
@@ -77,6 +80,11 @@ impl<K: Copy + Eq + Hash, V> Recent<K, V> {
         }
         self.drop_stale_uses();
         left
+    }
+
+    /// Forgets all values, since none is needed any more; they count as no loss.
+    pub(super) fn release(&mut self) {
+        (self.map, self.uses) = (Map::default(), VecDeque::new());
     }
 
     /// Takes a value out.
@@ -105,7 +113,7 @@ mod tests {
             recent.remove(&key);
         }
         assert_eq!((recent.get(&2), recent.get(&3)), (Some(&20), Some(&30)));
-        assert!(recent.uses.len() <= 13, "{}", recent.uses.len());
+        assert!(recent.uses.len() <= MOST_STALE + 1, "{}", recent.uses.len());
         assert_eq!(recent.dropped(), 1);
     }
 }

@@ -177,14 +177,32 @@ pub struct ToolStats {
     pub max_round_trips: u32,
     /// Whole durations.
     pub durations: Durations,
-    /// The server's share.
-    pub server: Durations,
+    /// The server's share, once it differs from the whole.
+    server: Option<Box<Durations>>,
     /// Bytes of final results.
     pub result_bytes: u64,
     /// Largest of them.
     pub max_result_bytes: u64,
     /// Bytes of a result are a floor or an estimate: its frame was truncated or redacted.
     pub bytes_approximate: bool,
+}
+
+impl ToolStats {
+    /// The server's share of the durations.
+    pub fn server(&self) -> &Durations {
+        self.server.as_deref().unwrap_or(&self.durations)
+    }
+
+    /// Adds a duration and the server's share of it, in nanoseconds.
+    pub(super) fn measure(&mut self, whole: u64, server: u64) {
+        if self.server.is_none() && server != whole {
+            self.server = Some(Box::new(self.durations.clone()));
+        }
+        if let Some(shares) = &mut self.server {
+            shares.add(server);
+        }
+        self.durations.add(whole);
+    }
 }
 
 #[cfg(test)]
@@ -210,6 +228,17 @@ mod tests {
             let durations = of(samples.iter().copied());
             assert_eq!([50, 95, 99].map(|at| durations.percentile(at)), expected);
         }
+    }
+
+    #[test]
+    fn shares_of_the_server_are_kept_apart_once_they_differ() {
+        let mut tool = ToolStats::default();
+        for (whole, server) in [(10, 10), (20, 20), (100, 5), (30, 30)] {
+            tool.measure(whole, server);
+        }
+        assert_eq!(tool.server().len(), 4);
+        assert_eq!([25, 50, 75, 100].map(|at| tool.server().percentile(at)), [5, 10, 20, 30]);
+        assert_eq!([25, 50, 75, 100].map(|at| tool.durations.percentile(at)), [10, 20, 30, 100]);
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn tool(name: &str, stats: &ToolStats, json: &mut Json<'_>) {
     json.count("max_result_bytes", stats.max_result_bytes);
     json.count("measured", stats.durations.len());
     let names = ["server_p50_ms", "server_p95_ms", "server_p99_ms"];
-    percentiles(names, &stats.server, json);
+    percentiles(names, stats.server(), json);
     json.count("cancelled", stats.cancelled);
     json.count("superseded", stats.superseded);
     json.count("max_round_trips", stats.max_round_trips);
