@@ -23,6 +23,8 @@ use crate::{
 
 /// Bytes charged for a held frame beside its line: what its envelope and its place in memory take.
 const FRAME_COST: u64 = size_of::<Held>() as u64 + 64;
+/// Bytes charged beside for what a frame says of HTTP.
+const HTTP_COST: u64 = size_of::<HttpFields>() as u64;
 /// Exchanges that are remembered as having carried a message of the client.
 const MAX_EXCHANGES: usize = 65_536;
 
@@ -307,7 +309,8 @@ impl Machine {
             self.rows.insert(stored);
             return 0;
         }
-        let charge = FRAME_COST + line;
+        let http = envelope.http.as_ref().map_or(0, |_| HTTP_COST);
+        let charge = FRAME_COST + http + line;
         stored.held = Some(Box::new(Held {
             body,
             envelope: (row.index == 0).then(|| envelope.clone()),
