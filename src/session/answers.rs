@@ -12,7 +12,6 @@ use super::{
     refused::Verdict,
     remark::Code,
     revisions::Counted,
-    row::RowId,
     task_facts::{TaskFacts, handle_of},
     tasks::TaskDialect,
     wording::distance,
@@ -51,7 +50,9 @@ impl Machine {
             }
             return;
         };
-        self.take_peer(at, http, hop);
+        let peer = http.and_then(|http| http.peer.as_deref());
+        let peer = self.peers.number(peer.unwrap_or_default());
+        self.take_peer(at, peer, hop);
         let by_exchange = key.is_none() || self.hops.get(hop).is_some_and(|hop| hop.key != key);
         let others: Vec<HopId> = if fails && at.status >= 400 && by_exchange {
             let all = self.hops.of_exchange(at.exchange).iter().copied();
@@ -86,19 +87,20 @@ impl Machine {
     }
 
     /// Notes on hop and call that this row answers it; `None` when there is no such call any more.
-    pub(super) fn take_answer(
+    fn take_answer(
         &mut self,
-        row: RowId,
+        at: &At,
         hop: HopId,
         facts: &mut Vec<Fact>,
     ) -> Option<CallId> {
+        let row = at.row;
         let entry = self.hops.get(hop)?;
         let (call, index) = (entry.call, entry.at);
         self.attempt_answered(hop);
         self.hops.answer(hop, row.seq);
         self.tie(row, call);
         // Only operations of several requests keep it.
-        let ts = (index > 0).then(|| self.rows.by_id(row)?.ts()).flatten();
+        let ts = at.ts.filter(|_| index > 0);
         self.change(call, facts, |call| {
             call.waiting_hops.retain(|waiting| *waiting != hop);
             call.last_row = call.last_row.max(row);
@@ -113,7 +115,8 @@ impl Machine {
         Some(call)
     }
 
-    fn answered(
+    /// The answer of a hop.
+    pub(super) fn answered(
         &mut self,
         at: &At,
         hop: HopId,
@@ -150,7 +153,7 @@ impl Machine {
             .is_some_and(|call| call.is_open() || call.awaits_late);
         let related = read.as_ref().and_then(|read| read.raw.related_task);
         let outcome = self.outcome(hop, parts, read, at.redacted);
-        let Some(id) = self.take_answer(at.row, hop, facts) else {
+        let Some(id) = self.take_answer(at, hop, facts) else {
             return;
         };
         if let Some(related) = related {
@@ -263,10 +266,8 @@ impl Machine {
         if let Some(cancelled_at) = cancelled_at {
             self.note_late(at, cancelled_at);
         }
-        if errored && !at.counted {
+        if errored {
             self.mark_errored(at.row);
-        } else if settled.is_some() && !errored && at.counted {
-            self.unmark_errored(at.row);
         }
         if late {
             self.mark_problem(at.row);

@@ -166,7 +166,6 @@ impl Machine {
             redacted: envelope.redacted,
             challenge: http.is_some_and(|http| is_challenge(http, envelope.redacted)),
             undelivered: http.is_some_and(|http| http.undelivered),
-            counted: false,
             unparsed: false,
         }
     }

@@ -12,10 +12,7 @@ use super::{
     row::RowId,
     wording::shown,
 };
-use crate::{
-    base::Timestamp,
-    record::{HttpFields, Seq},
-};
+use crate::{base::Timestamp, record::Seq};
 
 /// Scopes of one session that are told apart (session-model.md 22.3).
 const MAX_SPACES: usize = 1_024;
@@ -121,10 +118,11 @@ impl Machine {
     }
 
     /// An `initialize` hop takes the peer of its answer (session-model.md 4.1).
-    pub(super) fn take_peer(&mut self, at: &At, http: Option<&HttpFields>, hop: HopId) {
-        let Some(peer) = http.and_then(|http| http.peer.as_deref()) else {
+    /// `peer`: its number, 0 without.
+    pub(super) fn take_peer(&mut self, at: &At, peer: u32, hop: HopId) {
+        if peer == 0 {
             return;
-        };
+        }
         let Some(entry) = self.hops.get(hop).filter(|hop| hop.client.peer == 0) else {
             return;
         };
@@ -136,7 +134,6 @@ impl Machine {
         if !greets || at.side != Side::Server {
             return;
         }
-        let peer = self.peers.number(peer);
         let named = ClientKey { peer, ..client };
         if let Some(entry) = self.hops.get_mut(hop) {
             entry.client = named;

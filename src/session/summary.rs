@@ -82,14 +82,15 @@ impl Session {
         self.machine.head.closed_by.as_deref()
     }
 
-    /// Declarations of clients, requests under revisions, and refusals that had no place at their
-    /// bounds (session-model.md 22.3).
-    pub fn beyond_bounds(&self) -> [u64; 3] {
+    /// Declarations of clients, requests under revisions, refusals, and answers before their requests
+    /// that had no place at their bounds (session-model.md 22.3).
+    pub fn beyond_bounds(&self) -> [u64; 4] {
         let peers = &self.machine.peers;
         [
             peers.beyond,
             peers.revisions.beyond,
             self.machine.refusals.forgotten(),
+            self.machine.early.beyond(),
         ]
     }
 }
