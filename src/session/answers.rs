@@ -268,6 +268,7 @@ impl Machine {
         }
         if errored {
             self.mark_errored(at.row);
+            self.refusals.failed(at.row);
         }
         if late {
             self.mark_problem(at.row);

@@ -46,7 +46,7 @@ pub enum CallState {
 }
 
 /// What made a refusal good (session-model.md 8.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Resolved {
     /// The client came back with authorization.
     Auth,

@@ -123,6 +123,7 @@ impl Machine {
             false
         });
         if errored == Some(true) {
+            self.refusals.failed(at.row);
             self.note_refusal(at, &asked, verdict, facts);
         }
         errored == Some(true)
