@@ -55,7 +55,7 @@ impl Machine {
         self.take_peer(at, peer, hop);
         let by_exchange = key.is_none() || self.hops.get(hop).is_some_and(|hop| hop.key != key);
         let others: Vec<HopId> = if fails && at.status >= 400 && by_exchange {
-            let all = self.hops.of_exchange(at.exchange).iter().copied();
+            let all = self.hops.exchanges.of(at.exchange, Side::Client);
             all.filter(|other| *other != hop).collect()
         } else {
             Vec::new()
@@ -78,12 +78,8 @@ impl Machine {
 
     /// True when a cut answer without id can only belong to one request (session-model.md 3.4).
     pub(super) fn names_one(&self, at: &At) -> bool {
-        let all = self.hops.of_exchange(at.exchange).iter();
-        let asked = all.filter(|hop| {
-            let hop = self.hops.get(**hop);
-            hop.is_some_and(|hop| hop.side == at.side.other())
-        });
-        asked.take(2).count() == 1
+        let exchanges = &self.hops.exchanges;
+        exchanges.only(at.exchange, at.side.other()).is_some()
     }
 
     /// Notes on hop and call that this row answers it; `None` when there is no such call any more.
@@ -292,6 +288,7 @@ impl Machine {
             return;
         };
         let (side, client, id, counted) = (entry.side, entry.client, entry.call, entry.counted);
+        let shared = entry.shared.is_some();
         if side != Side::Client {
             return;
         }
@@ -306,7 +303,10 @@ impl Machine {
             self.peers.serve(server);
         }
         if let (Some(version), true) = (&read.version, initialized) {
-            self.id_spaces.agree(client);
+            // An answer that may be that of another request proves no agreement.
+            if !shared {
+                self.id_spaces.agree(client);
+            }
             let revision = self.peers.revisions.negotiate(client, version);
             self.peers.made_under(
                 id,

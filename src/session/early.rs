@@ -178,11 +178,6 @@ impl Machine {
                 extra,
             }));
         }
-        self.take_peer(&at, early.peer, hop);
-        let parts = early.parts();
-        let verdict = Verdict::read(&at, self.hops.get(hop), &parts);
-        self.answered(&at, hop, &parts, &verdict, facts);
-        self.ghost = None;
         if let Some(entry) = self.hops.get_mut(hop)
             && !said.warned
             && entry.shared.is_none()
@@ -190,6 +185,11 @@ impl Machine {
             // It may as well be the answer to a request that is not there.
             entry.shared = Some(Box::new(Shared::one()));
         }
+        self.take_peer(&at, early.peer, hop);
+        let parts = early.parts();
+        let verdict = Verdict::read(&at, self.hops.get(hop), &parts);
+        self.answered(&at, hop, &parts, &verdict, facts);
+        self.ghost = None;
     }
 
     /// Takes back what was made of an answer that came before its request.

@@ -24,6 +24,7 @@ mod decimal;
 mod definition;
 mod early;
 mod elicitation;
+mod exchanges;
 mod extra;
 mod fact;
 mod filter;

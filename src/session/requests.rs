@@ -275,6 +275,9 @@ impl Machine {
         let hop = self.hops.add(entry);
         if let Some(call) = self.calls.get_mut(call, &self.atoms) {
             call.waiting_hops.push(hop);
+            if call.state == CallState::Streaming {
+                self.hops.listens(hop);
+            }
         }
         self.watch_token(at, hop);
         self.tie(at.row, call);

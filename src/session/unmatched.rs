@@ -68,7 +68,7 @@ impl Machine {
         // The answer to a notification: it has no id because nothing could be named.
         let to_notification = at.exchange != 0
             && self.exchanges.contains(&at.exchange)
-            && self.hops.of_exchange(at.exchange).is_empty();
+            && self.hops.exchanges.is_idle(at.exchange);
         if hidden || at.truncated || parts.error.is_none() && parts.result.is_none() {
             return;
         }
