@@ -93,11 +93,11 @@ impl Machine {
         let entry = self.hops.get(hop)?;
         let (call, index) = (entry.call, entry.at);
         self.attempt_answered(hop);
-        self.hops.answer(hop, row.seq);
+        self.hops.answer(hop, row.seq, at.ts);
         self.tie(row, call);
         // Only operations of several requests keep it.
         let ts = at.ts.filter(|_| index > 0);
-        self.change(call, facts, |call| {
+        let held = self.change(call, facts, |call| {
             call.waiting_hops.retain(|waiting| *waiting != hop);
             call.last_row = call.last_row.max(row);
             if let Some(round) = call.round_mut(index) {
@@ -107,8 +107,11 @@ impl Machine {
             if let Some(hop) = call.hops.get_mut(index) {
                 hop.answer = Some(row);
             }
-        })?;
-        Some(call)
+        });
+        if held.is_none() {
+            self.gone_answered(call, facts);
+        }
+        held.map(|()| call)
     }
 
     /// The answer of a hop.

@@ -15,7 +15,7 @@ pub(super) use super::{
     matching::only,
     side::{ClientKey, PerSide, Side},
 };
-use crate::record::Seq;
+use crate::{base::Timestamp, record::Seq};
 
 /// Hops that no longer wait and are remembered (session-model.md 22.3).
 const MAX_DONE: usize = 65_536;
@@ -79,8 +79,26 @@ pub(super) struct HopEntry {
     pub(super) shared: Option<Box<Shared>>,
     /// What the request asked for, where its result may be a listing or cached.
     pub(super) asked: Option<Box<Asked>>,
-    /// Tool and arguments as one number; 0 when there is none (session-model.md 18).
-    pub(super) signature: u64,
+    /// Before the answer: tool and arguments as one number, 0 when there is none (session-model.md
+    /// 18). Then: its instant in nanoseconds, `i64::MIN` without. One word, since many are remembered.
+    pub(super) signature_or_end: u64,
+}
+
+impl HopEntry {
+    /// Tool and arguments as one number; 0 when there is none, and once it was answered.
+    pub(super) fn signature(&self) -> u64 {
+        if self.answered {
+            0
+        } else {
+            self.signature_or_end
+        }
+    }
+
+    /// The instant of its answer.
+    pub(super) fn answered_at(&self) -> Option<Timestamp> {
+        let nanos = self.signature_or_end.cast_signed();
+        (self.answered && nanos != i64::MIN).then(|| Timestamp::from_nanos(nanos))
+    }
 }
 
 /// What a waiting hop is found by.
@@ -208,10 +226,11 @@ impl Hops {
     }
 
     /// Notes that the hop was answered, in which frame.
-    pub(super) fn answer(&mut self, id: HopId, answer: Seq) {
+    pub(super) fn answer(&mut self, id: HopId, answer: Seq, ts: Option<Timestamp>) {
         self.stop(id);
         if let Some(hop) = self.get_mut(id) {
             (hop.answered, hop.answer) = (true, answer);
+            hop.signature_or_end = ts.map_or(i64::MIN, Timestamp::as_nanos).cast_unsigned();
         }
     }
 
@@ -245,7 +264,7 @@ impl Hops {
         let Some(hop) = self.get_mut(id).filter(|hop| hop.answered) else {
             return;
         };
-        hop.answered = false;
+        (hop.answered, hop.signature_or_end) = (false, 0);
         if !waits || hop.waiting {
             return;
         }

@@ -245,7 +245,7 @@ impl Machine {
             return;
         };
         if self.calls.is_over_with(id, row) {
-            self.calls.remove(id);
+            self.drop_call(id);
         }
     }
 }

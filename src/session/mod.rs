@@ -27,6 +27,7 @@ mod elicitation;
 mod exchanges;
 mod extra;
 mod fact;
+mod fates;
 mod filter;
 mod filter_match;
 mod filter_parse;

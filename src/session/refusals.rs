@@ -139,8 +139,11 @@ impl Machine {
         }
         if let Some(call) = self.hops.get(hop).map(|hop| hop.call) {
             self.change(call, facts, |call| {
-                call.http_status = at.status;
-                call.refused |= !verdict.own_id;
+                // What is over keeps how it ended (session-model.md 5.2).
+                if call.is_open() || call.awaits_late {
+                    call.http_status = at.status;
+                    call.refused |= !verdict.own_id;
+                }
             });
         }
     }

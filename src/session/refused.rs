@@ -343,7 +343,7 @@ impl Machine {
         let last = call.last_row;
         drop(call);
         if self.rows.by_id(last).is_none() && self.calls.is_over_with(id, last) {
-            self.calls.remove(id);
+            self.drop_call(id);
         }
     }
 }

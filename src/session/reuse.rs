@@ -282,5 +282,6 @@ impl Machine {
                 self.mark_problem(request);
             }
         }
+        self.let_go(id);
     }
 }
