@@ -83,12 +83,7 @@ impl Machine {
     }
 
     /// Notes on hop and call that this row answers it; `None` when there is no such call any more.
-    fn take_answer(
-        &mut self,
-        at: &At,
-        hop: HopId,
-        facts: &mut Vec<Fact>,
-    ) -> Option<CallId> {
+    fn take_answer(&mut self, at: &At, hop: HopId, facts: &mut Vec<Fact>) -> Option<CallId> {
         let row = at.row;
         let entry = self.hops.get(hop)?;
         let (call, index) = (entry.call, entry.at);

@@ -90,7 +90,12 @@ impl Machine {
                 self.change(id, facts, Call::set_maybe_lost);
             }
             Closer::Server if defined => self.lose(closing, hop, row, streams, facts),
-            Closer::Server => {}
+            Closer::Server => self.remark(
+                row,
+                Code::ServerDisconnected,
+                "the server closed the response stream before the answer; up to 2025-11-25 a client \
+                 may resume it",
+            ),
             Closer::Recorder => {
                 self.change(id, facts, Call::set_maybe_lost);
             }
@@ -198,10 +203,15 @@ impl Machine {
             }
             call.link(row);
             let errored = std::mem::take(&mut call.errored);
+            let late = std::mem::take(&mut call.late_result);
+            let result = match call.state {
+                CallState::Completed => true,
+                CallState::Cancelled => late && !errored,
+                _ => call.tool_error,
+            };
             (call.result_truncated, call.tool_error, call.refused) = (false, false, false);
             call.may_change = false;
             (call.result_bytes, call.error_code, call.http_status) = (0, None, 0);
-            let late = std::mem::take(&mut call.late_result);
             if late {
                 (call.awaits_late, call.end) = (true, call.cancelled_at);
             } else {
@@ -210,11 +220,14 @@ impl Machine {
                 call.set_gap_after(hole);
                 call.waiting_hops.push(hop);
             }
-            (errored, late)
+            (errored, late, result)
         });
-        let Some((errored, late)) = changed else {
+        let Some((errored, late, result)) = changed else {
             return;
         };
+        if result {
+            self.approximate(id, |count| *count = count.saturating_sub(1));
+        }
         if errored {
             self.unmark_errored(row);
         }

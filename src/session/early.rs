@@ -226,7 +226,11 @@ mod tests {
         ] {
             fold(&text(count, filling), Limits::NONE, |session| {
                 let early = &session.machine.early;
-                assert_eq!((early.list.len(), early.beyond()), (waits, beyond), "{count}");
+                assert_eq!(
+                    (early.list.len(), early.beyond()),
+                    (waits, beyond),
+                    "{count}"
+                );
                 let bytes: usize = early.list.iter().map(Early::len).sum();
                 assert!(early.bytes == bytes && bytes <= MAX_EARLY_BYTES);
                 assert_eq!(session.counters().completed, answered, "{count}");

@@ -140,8 +140,8 @@ impl Exchanges {
         key: &Key,
     ) -> impl Iterator<Item = HopId> {
         let hash = self.hasher.hash_one(key);
-        let ends = (exchange, side, hash, Seq(0), 0)
-            ..=(exchange, side, hash, Seq(u64::MAX), HopId::MAX);
+        let ends =
+            (exchange, side, hash, Seq(0), 0)..=(exchange, side, hash, Seq(u64::MAX), HopId::MAX);
         self.by_key.range(ends).rev().map(|(.., id)| *id)
     }
 

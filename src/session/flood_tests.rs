@@ -228,7 +228,10 @@ fn one_exchange_of_very_many_requests() {
         tell(&mut flood, 3);
     }
     let counters = flood.session().counters();
-    assert_eq!((counters.pending, counters.pending_uncertain), (FLOOD, FLOOD));
+    assert_eq!(
+        (counters.pending, counters.pending_uncertain),
+        (FLOOD, FLOOD)
+    );
     for id in 0..FLOOD {
         flood.send(false, "\"method\":\"notifications/tools/list_changed\"");
         flood.send(false, &format!("\"id\":{id},\"result\":{{}}"));

@@ -257,7 +257,7 @@ impl Machine {
             at.client = self.server_client(at, envelope.http.as_deref());
         } else if at.http && side == Some(Side::Client) && kind == Kind::Response {
             let http = envelope.http.as_deref();
-            at.client = self.peers.client_key(http, at.conn, None, false);
+            at.client = self.peers.sender_key(http, at.conn);
         }
         self.drop_early(at);
     }

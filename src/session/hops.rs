@@ -8,8 +8,15 @@ use std::{
 };
 
 use super::{
-    asked::Asked, call::CallId, exchanges::{Exchanges, Place}, hash::Map, hop_index::HopIndex, key::Key, reuse::Shared,
-    revisions::Counted, tokens::Token,
+    asked::Asked,
+    call::CallId,
+    exchanges::{Exchanges, Place},
+    hash::Map,
+    hop_index::HopIndex,
+    key::Key,
+    reuse::Shared,
+    revisions::Counted,
+    tokens::Token,
 };
 pub(super) use super::{
     matching::only,

@@ -65,9 +65,7 @@ impl Late {
     fn push(&mut self, frame: Frame) {
         self.bytes += payload_len(&frame.envelope);
         if let Some(before) = self.frames.insert(frame.envelope.seq, frame) {
-            self.bytes = self
-                .bytes
-                .saturating_sub(payload_len(&before.envelope));
+            self.bytes = self.bytes.saturating_sub(payload_len(&before.envelope));
         }
     }
 }

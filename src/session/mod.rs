@@ -63,6 +63,7 @@ mod reading;
 mod recent;
 mod refusals;
 mod refused;
+mod refusing;
 mod remark;
 mod repeat_remark;
 mod repeated;

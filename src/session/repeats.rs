@@ -278,7 +278,9 @@ impl Machine {
     /// A call that had left memory was answered after all.
     pub(super) fn gone_answered(&mut self, id: CallId, facts: &mut Vec<Fact>) {
         let repeats = &mut self.repeats;
-        for number in [repeats.by_earlier.get(&id), repeats.by_repeat.get(&id)].map(Option::<&u64>::copied) {
+        for number in
+            [repeats.by_earlier.get(&id), repeats.by_repeat.get(&id)].map(Option::<&u64>::copied)
+        {
             let Some(report) = number.and_then(|number| repeats.report_mut(number)) else {
                 continue;
             };
@@ -384,9 +386,7 @@ impl Machine {
         }
         let excused: Vec<u64> = (repeats.left..)
             .zip(&repeats.reports)
-            .filter(|(_, report)| {
-                report.said.is_reported && repeats.is_harmless(&report.said.tool)
-            })
+            .filter(|(_, report)| report.said.is_reported && repeats.is_harmless(&report.said.tool))
             .map(|(number, _)| number)
             .collect();
         for number in excused {

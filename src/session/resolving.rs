@@ -13,6 +13,7 @@ use super::{
     call::{CallId, Resolved},
     hash::Map,
     hops::ClientKey,
+    refusing::Frames,
     revisions::Counted,
     row::RowId,
 };
@@ -143,60 +144,6 @@ impl Refusal {
             Need::Greeting => self.seq.0,
             Need::Operation(..) | Need::Version(_) => self.row.seq.0,
         }
-    }
-}
-
-/// Frames that refused something that may be made good: each is errored until all is that it failed.
-#[derive(Debug, Default)]
-struct Frames {
-    /// The frame that is folded, and how much it failed so far.
-    current: (RowId, u32),
-    refusing: Map<RowId, Frame>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Frame {
-    /// Calls and exchanges that it failed.
-    failed: u32,
-    /// Its refusals that are remembered.
-    remembered: u32,
-}
-
-impl Frames {
-    fn fail(&mut self, row: RowId) {
-        if let Some(frame) = self.refusing.get_mut(&row) {
-            frame.failed = frame.failed.saturating_add(1);
-        } else if self.current.0 == row {
-            self.current.1 = self.current.1.saturating_add(1);
-        } else {
-            self.current = (row, 1);
-        }
-    }
-
-    fn remember(&mut self, row: RowId) {
-        let before = match self.current {
-            (current, failed) if current == row => failed,
-            _ => 0,
-        };
-        let frame = self.refusing.entry(row).or_insert(Frame {
-            failed: before,
-            remembered: 0,
-        });
-        frame.remembered = frame.remembered.saturating_add(1);
-    }
-
-    /// A refusal is remembered no more; true when it was made good, and all else that its frame failed.
-    fn leave(&mut self, row: RowId, made_good: bool) -> bool {
-        let Some(frame) = self.refusing.get_mut(&row) else {
-            return false;
-        };
-        frame.remembered = frame.remembered.saturating_sub(1);
-        frame.failed = frame.failed.saturating_sub(u32::from(made_good));
-        let Frame { failed, remembered } = *frame;
-        if remembered == 0 {
-            self.refusing.remove(&row);
-        }
-        made_good && failed == 0
     }
 }
 
@@ -401,7 +348,7 @@ mod tests {
         assert!(found.is_sorted_by_key(|(one, _, _)| one.seq));
         assert!(found.iter().all(|(_, _, last)| *last));
         assert!(refusals.is_empty() && refusals.lists.is_empty());
-        assert!(refusals.frames.refusing.is_empty());
+        assert!(refusals.frames.is_empty());
     }
 
     #[test]
@@ -416,7 +363,10 @@ mod tests {
             let found = refusals.take(&need, &ALL, ClientKey::default(), which);
             let left = refusals.open.len();
             assert_eq!(found.len() + left, 3);
-            found.iter().map(|(one, _, _)| one.seq.0).collect::<Vec<_>>()
+            found
+                .iter()
+                .map(|(one, _, _)| one.seq.0)
+                .collect::<Vec<_>>()
         };
         let operation = || Need::Operation("tools/call".into(), Some("t".into()));
         assert_eq!(taken(Need::Greeting, Which::All), [3, 5, 4]);

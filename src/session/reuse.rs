@@ -210,16 +210,12 @@ impl Machine {
             accused: None,
         };
         // A frame that was not recorded may be its answer: nobody is accused on that (2.3.5, 5.4).
-        if at.hole > before.seq.0 || uncertain {
-            self.observe(at.row, Code::IdReusedInFlight, text);
-            return Some(Box::new(shared));
-        }
-        let told_apart = at.side == Side::Client
-            && at.exchange != 0
-            && before.exchange != 0
-            && before.exchange != at.exchange;
+        let doubtful = at.hole > before.seq.0 || uncertain;
         let new_space = self.id_spaces.start(at.client);
-        if new_space.is_none_or(|start| start <= before.seq) {
+        let same_space = new_space.is_none_or(|start| start <= before.seq);
+        if same_space && doubtful {
+            self.observe(at.row, Code::IdReusedInFlight, text);
+        } else if same_space {
             let alone = !self.warns(at.row);
             self.remark(at.row, Code::IdReusedInFlight, text);
             shared.accused = (self.head.format < ORDERED_FORMAT).then_some(Accused {
@@ -228,10 +224,14 @@ impl Machine {
                 alone,
             });
         }
+        let told_apart = at.side == Side::Client
+            && at.exchange != 0
+            && before.exchange != 0
+            && before.exchange != at.exchange;
         if told_apart {
             return None;
         }
-        self.supersede(before.call, at.ts, facts);
+        self.supersede(before.call, at.ts, doubtful, facts);
         Some(Box::new(shared))
     }
 
@@ -269,7 +269,14 @@ impl Machine {
         }
     }
 
-    fn supersede(&mut self, id: CallId, ts: Option<Timestamp>, facts: &mut Vec<Fact>) {
+    /// The id of an open call was taken by another; `doubtful`: it may have had its answer by then.
+    fn supersede(
+        &mut self,
+        id: CallId,
+        ts: Option<Timestamp>,
+        doubtful: bool,
+        facts: &mut Vec<Fact>,
+    ) {
         let request = self.change(id, facts, |call| {
             call.charge(ts, call.responder_acts());
             call.state = CallState::Superseded;
@@ -278,7 +285,7 @@ impl Machine {
         });
         if let Some((request, hops)) = request {
             self.stop_hops(&hops);
-            if let Some(request) = request {
+            if let Some(request) = request.filter(|_| !doubtful) {
                 self.mark_problem(request);
             }
         }

@@ -183,6 +183,8 @@ pub struct ToolStats {
     pub max_result_bytes: u64,
     /// Bytes of a result are a floor or an estimate: its frame was truncated or redacted.
     pub bytes_approximate: bool,
+    /// Results of which that is true.
+    pub(super) approximate_results: u64,
 }
 
 #[cfg(test)]

@@ -216,7 +216,15 @@ fn closed_exchanges_8_3_beside_the_table() {
         // Streams are resumable up to 2025-11-25, and nobody knows of those that declare nothing.
         (
             "declared 2025-11-25: > Q1 call t [x=4], closed: server [x=4]",
-            "pending | errors=0 !",
+            "pending not-uncertain | errors=0 ! server-disconnected@1",
+        ),
+        (
+            "declared 2025-11-25: > Q1 call t [x=4], closed: server, shutdown [x=4]",
+            "pending uncertain | errors=0 !",
+        ),
+        (
+            "declared 2025-11-25: > Q1 call t [x=4], < R1 {} [x=4], closed: server [x=4]",
+            "completed | errors=0 !",
         ),
         (
             "declared latest: > Q1 call t [x=4], closed: client [x=4]",

@@ -84,7 +84,14 @@ fn known(session: &Session) -> String {
     let questions: Vec<_> = session
         .elicitations()
         .into_iter()
-        .map(|row| (row.key.clone(), row.action.clone(), row.answer_error, row.pending))
+        .map(|row| {
+            (
+                row.key.clone(),
+                row.action.clone(),
+                row.answer_error,
+                row.pending,
+            )
+        })
         .collect();
     let tasks: Vec<_> = session
         .tasks()
@@ -119,7 +126,9 @@ fn an_answer_ahead_of_its_request_says_all_that_it_says_behind_it() {
         assert_eq!(ahead, in_order, "{request}");
         // Too early, and in a log that numbers both directions in one order, it answers nothing.
         let long_ago = known_of(&format!("@10 {answer}, @31 {request}\n{then}"));
-        let ordered = known_of(&format!("meta {{format:7}}, @10 {answer}, @10 {request}\n{then}"));
+        let ordered = known_of(&format!(
+            "meta {{format:7}}, @10 {answer}, @10 {request}\n{then}"
+        ));
         for other in [long_ago, ordered] {
             assert_ne!(other, in_order, "{request}");
         }
@@ -149,9 +158,17 @@ fn a_row_that_left_memory_counts_as_one_that_is_held() {
     let pairs = PAIRS.iter().map(|[request, answer, _]| [*answer, *request]);
     for [answer, request] in pairs.chain(more) {
         let answer = answer.trim_end_matches(',');
-        for before in ["", "> Q9 call s{task:{}}, < R9 {task:{taskId:t,status:working}}\n"] {
-            let text = format!("{before}@10 {answer}\n@10 stderr \"x\"\n@10 stderr \"x\"\n@10 {request}");
-            assert_eq!(figures(&text, limits), figures(&text, Limits::NONE), "{text}");
+        for before in [
+            "",
+            "> Q9 call s{task:{}}, < R9 {task:{taskId:t,status:working}}\n",
+        ] {
+            let text =
+                format!("{before}@10 {answer}\n@10 stderr \"x\"\n@10 stderr \"x\"\n@10 {request}");
+            assert_eq!(
+                figures(&text, limits),
+                figures(&text, Limits::NONE),
+                "{text}"
+            );
         }
     }
 }

@@ -279,6 +279,7 @@ fn look_alikes_stay_silent() {
         // The answer may have gone by unrecorded.
         "#1 > Q1 call append, #3 > Q2 call append",
         "#1 > Q1 call append, #2 > Q2 call append, #9 < R2 {}",
+        "> Q1 call append\n< {\"result\":{\"x\":\"AAA [trunc]\n> Q1 call append\n< R1 {}",
         // Only a client calls tools.
         "< Q1 tools/call {name:append}, < Q2 tools/call {name:append}",
         "> Q1 prompts/get {name:append}, > Q2 prompts/get {name:append}",
