@@ -203,8 +203,8 @@ impl Machine {
         }
         count_tool(tool, after, |count| *count += 1);
         tool.max_round_trips = tool.max_round_trips.max(after.hops);
-        let bytes = after.bytes - before.map_or(0, |before| before.bytes).min(after.bytes);
-        tool.result_bytes = tool.result_bytes.saturating_add(bytes);
+        let bytes = tool.result_bytes.saturating_add(after.bytes);
+        tool.result_bytes = bytes.saturating_sub(before.map_or(0, |before| before.bytes));
         tool.max_result_bytes = tool.max_result_bytes.max(after.bytes);
         if measured {
             tool.measure(whole, server);
@@ -216,9 +216,16 @@ impl Machine {
         if !(at.truncated || at.redacted) || matches!(answer, Answer::Error(_)) {
             return;
         }
+        self.approximate(id, |count| *count = count.saturating_add(1));
+    }
+
+    /// Changes the number of results of a tool that are known in part.
+    pub(super) fn approximate(&mut self, id: CallId, change: impl Fn(&mut u64)) {
         if let Some(call) = self.call(id).filter(|call| call.is_tool) {
             let name = call.operation.clone();
-            self.tool(name.as_deref()).bytes_approximate = true;
+            let tool = self.tool(name.as_deref());
+            change(&mut tool.approximate_results);
+            tool.bytes_approximate = tool.approximate_results > 0;
         }
     }
 

@@ -12,7 +12,6 @@ use super::{
     refused::Verdict,
     remark::Code,
     revisions::Counted,
-    row::RowId,
     task_facts::{TaskFacts, handle_of},
     tasks::TaskDialect,
     wording::distance,
@@ -51,10 +50,12 @@ impl Machine {
             }
             return;
         };
-        self.take_peer(at, http, hop);
+        let peer = http.and_then(|http| http.peer.as_deref());
+        let peer = self.peers.number(peer.unwrap_or_default());
+        self.take_peer(at, peer, hop);
         let by_exchange = key.is_none() || self.hops.get(hop).is_some_and(|hop| hop.key != key);
         let others: Vec<HopId> = if fails && at.status >= 400 && by_exchange {
-            let all = self.hops.of_exchange(at.exchange).iter().copied();
+            let all = self.hops.exchanges.of(at.exchange, Side::Client);
             all.filter(|other| *other != hop).collect()
         } else {
             Vec::new()
@@ -77,29 +78,21 @@ impl Machine {
 
     /// True when a cut answer without id can only belong to one request (session-model.md 3.4).
     pub(super) fn names_one(&self, at: &At) -> bool {
-        let all = self.hops.of_exchange(at.exchange).iter();
-        let asked = all.filter(|hop| {
-            let hop = self.hops.get(**hop);
-            hop.is_some_and(|hop| hop.side == at.side.other())
-        });
-        asked.take(2).count() == 1
+        let exchanges = &self.hops.exchanges;
+        exchanges.only(at.exchange, at.side.other()).is_some()
     }
 
     /// Notes on hop and call that this row answers it; `None` when there is no such call any more.
-    pub(super) fn take_answer(
-        &mut self,
-        row: RowId,
-        hop: HopId,
-        facts: &mut Vec<Fact>,
-    ) -> Option<CallId> {
+    fn take_answer(&mut self, at: &At, hop: HopId, facts: &mut Vec<Fact>) -> Option<CallId> {
+        let row = at.row;
         let entry = self.hops.get(hop)?;
         let (call, index) = (entry.call, entry.at);
         self.attempt_answered(hop);
-        self.hops.answer(hop, row.seq);
+        self.hops.answer(hop, row.seq, at.ts);
         self.tie(row, call);
         // Only operations of several requests keep it.
-        let ts = (index > 0).then(|| self.rows.by_id(row)?.ts()).flatten();
-        self.change(call, facts, |call| {
+        let ts = at.ts.filter(|_| index > 0);
+        let held = self.change(call, facts, |call| {
             call.waiting_hops.retain(|waiting| *waiting != hop);
             call.last_row = call.last_row.max(row);
             if let Some(round) = call.round_mut(index) {
@@ -109,11 +102,15 @@ impl Machine {
             if let Some(hop) = call.hops.get_mut(index) {
                 hop.answer = Some(row);
             }
-        })?;
-        Some(call)
+        });
+        if held.is_none() {
+            self.gone_answered(call, facts);
+        }
+        held.map(|()| call)
     }
 
-    fn answered(
+    /// The answer of a hop.
+    pub(super) fn answered(
         &mut self,
         at: &At,
         hop: HopId,
@@ -150,7 +147,7 @@ impl Machine {
             .is_some_and(|call| call.is_open() || call.awaits_late);
         let related = read.as_ref().and_then(|read| read.raw.related_task);
         let outcome = self.outcome(hop, parts, read, at.redacted);
-        let Some(id) = self.take_answer(at.row, hop, facts) else {
+        let Some(id) = self.take_answer(at, hop, facts) else {
             return;
         };
         if let Some(related) = related {
@@ -263,10 +260,9 @@ impl Machine {
         if let Some(cancelled_at) = cancelled_at {
             self.note_late(at, cancelled_at);
         }
-        if errored && !at.counted {
+        if errored {
             self.mark_errored(at.row);
-        } else if settled.is_some() && !errored && at.counted {
-            self.unmark_errored(at.row);
+            self.refusals.failed(at.row);
         }
         if late {
             self.mark_problem(at.row);
@@ -290,6 +286,7 @@ impl Machine {
             return;
         };
         let (side, client, id, counted) = (entry.side, entry.client, entry.call, entry.counted);
+        let shared = entry.shared.is_some();
         if side != Side::Client {
             return;
         }
@@ -304,7 +301,10 @@ impl Machine {
             self.peers.serve(server);
         }
         if let (Some(version), true) = (&read.version, initialized) {
-            self.id_spaces.agree(client);
+            // An answer that may be that of another request proves no agreement.
+            if !shared {
+                self.id_spaces.agree(client);
+            }
             let revision = self.peers.revisions.negotiate(client, version);
             self.peers.made_under(
                 id,

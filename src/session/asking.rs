@@ -72,12 +72,8 @@ impl Machine {
 
     /// The only waiting request of the client on the exchange.
     fn operation_of_exchange(&self, at: &At) -> Option<CallId> {
-        let waiting = self.hops.of_exchange(at.exchange).iter();
-        let mut of_client = waiting
-            .filter_map(|hop| self.hops.get(*hop))
-            .filter(|hop| hop.side == Side::Client);
-        let first = of_client.next()?.call;
-        of_client.next().is_none().then_some(first)
+        let only = self.hops.exchanges.only(at.exchange, Side::Client)?;
+        self.hops.get(only).map(|hop| hop.call)
     }
 
     fn operation_of_task(&self, params: &Params<'_>, redacted: bool) -> Option<CallId> {

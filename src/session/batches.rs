@@ -46,7 +46,7 @@ impl Machine {
             return;
         }
         let client = if at.http && at.side == Side::Client {
-            self.peers.client_key(http, at.conn, None, false)
+            self.peers.sender_key(http, at.conn)
         } else {
             at.client
         };

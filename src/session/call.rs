@@ -46,7 +46,7 @@ pub enum CallState {
 }
 
 /// What made a refusal good (session-model.md 8.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Resolved {
     /// The client came back with authorization.
     Auth,
@@ -360,9 +360,11 @@ impl Call {
         self.uncertain = true;
     }
 
-    /// A call that is over has its answer, wherever others may lie, and measures no more time.
+    /// A call that is over has its answer, wherever others may lie, and measures no more time; only
+    /// one that lost its id may still have had it in a frame that was not recorded.
     pub(super) fn close(&mut self) {
-        (self.gap_after, self.maybe_lost, self.uncertain) = (false, false, false);
+        let uncertain = self.uncertain && self.state == CallState::Superseded;
+        (self.gap_after, self.maybe_lost, self.uncertain) = (false, uncertain, uncertain);
         self.arrived = None;
         if let Some(progress) = &mut self.progress {
             progress.forget_message();

@@ -12,7 +12,6 @@ use super::{
     remark::Code,
     wording::distance,
 };
-use crate::base::Timestamp;
 
 impl Machine {
     /// Folds a cancellation.
@@ -84,16 +83,8 @@ impl Machine {
             self.remark(at.row, Code::CancelOfTask, text);
             return;
         }
-        let answer = self.hops.get(hop).map(|hop| hop.answer);
-        let row = call.as_ref().and_then(|call| {
-            let mut answers = call.hops.iter().filter_map(|hop| hop.answer).rev();
-            answers.find(|row| Some(row.seq) == answer)
-        });
-        let answered_at: Option<Timestamp> = row
-            .and_then(|row| self.rows.by_id(row))
-            .and_then(super::stored::Stored::ts)
-            .or_else(|| call.as_ref().and_then(|call| call.end));
         drop(call);
+        let answered_at = self.hops.get(hop).and_then(HopEntry::answered_at);
         let text = match distance(answered_at, at.ts) {
             Some(distance) => {
                 format!("{who}: cancelled a request {distance} after the {other} had answered it")

@@ -5,14 +5,15 @@ use std::borrow::Cow;
 
 use super::{
     call::{Call, CallState, WaitingOn},
+    exchanges::Told,
     fact::Fact,
     head::Closer,
-    hops::{HopId, Side},
+    hops::{HopEntry, HopId, Side},
     machine::{At, Machine},
     remark::Code,
     row::RowId,
 };
-use crate::base::Timestamp;
+use crate::{base::Timestamp, record::Seq};
 
 /// A recorder keeps at least this much of an answer: one that was cut earlier was cut on the wire.
 pub(super) const LEAST_KEPT: usize = 64 << 10;
@@ -25,6 +26,7 @@ const CLIENT_CLOSED: &str = "client closed the response stream";
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Closing {
     pub(super) exchange: u64,
+    pub(super) seq: Seq,
     pub(super) by: Closer,
     pub(super) ts: Option<Timestamp>,
     /// The highest unseen number below its own.
@@ -34,16 +36,27 @@ pub(super) struct Closing {
 impl Machine {
     /// Folds the record.
     pub(super) fn exchange_closed(&mut self, closing: &Closing, facts: &mut Vec<Fact>) {
-        if let Some((hop, row)) = self.cut.remove(&closing.exchange) {
+        let cut = self.cut.remove(&closing.exchange);
+        if let Some((hop, row)) = cut {
             self.unanswer(hop, row, facts);
         }
-        for hop in self.hops.of_exchange(closing.exchange).to_vec() {
+        let told = match closing.by {
+            Closer::Client => Told::Client,
+            Closer::Server => Told::Server,
+            Closer::Recorder => Told::Recorder,
+        };
+        let exchanges = &mut self.hops.exchanges;
+        let mut hops = exchanges.tell(closing.exchange, Side::Client, told, closing.seq);
+        // One that waits again may have been told before it was answered.
+        hops.extend(cut.map(|(hop, _)| hop).filter(|hop| !hops.contains(hop)));
+        for hop in hops {
             self.close(closing, hop, facts);
         }
     }
 
     fn close(&mut self, closing: &Closing, hop: HopId, facts: &mut Vec<Fact>) {
-        let Some(entry) = self.hops.get(hop).filter(|hop| hop.side == Side::Client) else {
+        let waits = |hop: &&HopEntry| hop.side == Side::Client && hop.waiting;
+        let Some(entry) = self.hops.get(hop).filter(waits) else {
             return;
         };
         let (id, seq, modern) = (entry.call, entry.seq, entry.declared == Some(true));
@@ -77,7 +90,12 @@ impl Machine {
                 self.change(id, facts, Call::set_maybe_lost);
             }
             Closer::Server if defined => self.lose(closing, hop, row, streams, facts),
-            Closer::Server => {}
+            Closer::Server => self.remark(
+                row,
+                Code::ServerDisconnected,
+                "server: closed the response stream before the answer; up to 2025-11-25 a client \
+                 may resume it",
+            ),
             Closer::Recorder => {
                 self.change(id, facts, Call::set_maybe_lost);
             }
@@ -186,10 +204,15 @@ impl Machine {
             }
             call.link(row);
             let errored = std::mem::take(&mut call.errored);
+            let late = std::mem::take(&mut call.late_result);
+            let result = match call.state {
+                CallState::Completed => true,
+                CallState::Cancelled => late && !errored,
+                _ => call.tool_error,
+            };
             (call.result_truncated, call.tool_error, call.refused) = (false, false, false);
             call.may_change = false;
             (call.result_bytes, call.error_code, call.http_status) = (0, None, 0);
-            let late = std::mem::take(&mut call.late_result);
             if late {
                 (call.awaits_late, call.end) = (true, call.cancelled_at);
             } else {
@@ -198,11 +221,14 @@ impl Machine {
                 call.set_gap_after(hole);
                 call.waiting_hops.push(hop);
             }
-            (errored, late)
+            (errored, late, result)
         });
-        let Some((errored, late)) = changed else {
+        let Some((errored, late, result)) = changed else {
             return;
         };
+        if result {
+            self.approximate(id, |count| *count = count.saturating_sub(1));
+        }
         if errored {
             self.unmark_errored(row);
         }
@@ -210,6 +236,10 @@ impl Machine {
             self.withdraw(row, Code::LateAnswer);
         }
         self.hops.unanswer(hop, !late);
+        let streams = |call: Cow<'_, Call>| call.state == CallState::Streaming;
+        if self.call(id).is_some_and(streams) {
+            self.hops.listens(hop);
+        }
     }
 
     /// The request frame of a hop.

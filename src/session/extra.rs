@@ -77,7 +77,10 @@ impl Extra {
 impl Machine {
     /// The extras of a row, to be changed; `None` when the row was dropped.
     pub(super) fn extra_mut(&mut self, row: RowId) -> Option<&mut Extra> {
-        self.rows.by_id(row)?;
+        if self.rows.by_id(row).is_none() {
+            let ghost = self.ghost.as_mut().filter(|ghost| ghost.row == row);
+            return ghost.map(|ghost| &mut ghost.extra);
+        }
         Some(self.extras.entry(row).or_default())
     }
 }

@@ -198,3 +198,43 @@ fn many_subscriptions() {
         .sum();
     assert!(kept <= 4 << 20, "{kept}");
 }
+
+/// Requests of one HTTP exchange that nobody closes. A fold that looks at all that wait on it for each
+/// frame takes minutes.
+#[test]
+fn one_exchange_of_very_many_requests() {
+    let mut flood = Flood::new();
+    flood.templates = script::session(
+        "> Q1 x [c=a x=5], < R1 {} [c=a x=5], < H200 [unobserved c=a x=5], closed: server, shutdown [x=5]",
+    )
+    .unwrap();
+    let tell = |flood: &mut Flood, template: usize| {
+        flood.seq += 1;
+        let mut envelope = flood.templates[template].clone();
+        envelope.seq = Seq(flood.seq);
+        flood
+            .model
+            .ingest(&flood.key, &envelope, None, None, &mut Vec::new());
+    };
+    let started = std::time::Instant::now();
+    for id in 0..FLOOD {
+        flood.send(true, &format!("\"id\":{id},\"method\":\"x\""));
+    }
+    for _ in 0..FLOOD {
+        tell(&mut flood, 2);
+        tell(&mut flood, 3);
+    }
+    let counters = flood.session().counters();
+    assert_eq!(
+        (counters.pending, counters.pending_uncertain),
+        (FLOOD, FLOOD)
+    );
+    for id in 0..FLOOD {
+        flood.send(false, "\"method\":\"notifications/tools/list_changed\"");
+        flood.send(false, &format!("\"id\":{id},\"result\":{{}}"));
+    }
+    let counters = flood.session().counters();
+    assert_eq!((counters.completed, counters.pending), (FLOOD, 0));
+    assert_eq!(counters.warnings, 0);
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}

@@ -426,7 +426,7 @@ fn repeats() {
     check(
         |fed| {
             (0..4_097_u32).for_each(|at| {
-                fed.machine.repeats.attempts.insert(at.into(), CallId(at));
+                fed.machine.repeats.add_attempt(at.into(), CallId(at));
             });
         },
         "call_signatures=1",

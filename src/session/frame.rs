@@ -4,8 +4,10 @@
 use bytes::Bytes;
 
 use super::{
+    call::Call,
     classify::{self, Classified},
     closing::{Closing, LEAST_KEPT},
+    exchanges::Told,
     fact::Fact,
     head::Control,
     hops::{ClientKey, Side},
@@ -172,7 +174,6 @@ impl Machine {
             redacted: envelope.redacted,
             challenge: http.is_some_and(|http| is_challenge(http, envelope.redacted)),
             undelivered: http.is_some_and(|http| http.undelivered),
-            counted: false,
             unparsed: false,
         }
     }
@@ -180,8 +181,8 @@ impl Machine {
     /// The key of the request that a frame of the server belongs to, else of the last one on its
     /// connection (session-model.md 4.1).
     fn server_client(&mut self, at: &At, http: Option<&HttpFields>) -> ClientKey {
-        let hop = self.hops.of_exchange(at.exchange).first();
-        match hop.and_then(|hop| self.hops.get(*hop)) {
+        let hop = self.hops.exchanges.first(at.exchange);
+        match hop.and_then(|hop| self.hops.get(hop)) {
             Some(hop) => hop.client,
             None => self.peers.server_key(http, at.conn),
         }
@@ -263,7 +264,7 @@ impl Machine {
             at.client = self.server_client(at, envelope.http.as_deref());
         } else if at.http && side == Some(Side::Client) && kind == Kind::Response {
             let http = envelope.http.as_deref();
-            at.client = self.peers.client_key(http, at.conn, None, false);
+            at.client = self.peers.sender_key(http, at.conn);
         }
         self.drop_early(at);
     }
@@ -337,6 +338,7 @@ impl Machine {
             Control::Closed { exchange, by } => {
                 let closing = Closing {
                     exchange,
+                    seq: envelope.seq,
                     by,
                     ts: envelope.ts,
                     hole: arrival.hole,
@@ -349,7 +351,7 @@ impl Machine {
     /// The session ended, and no frame follows: forgets what only further ones are compared with.
     fn release(&mut self) {
         self.hops.release();
-        self.repeats.attempts.release();
+        self.repeats.release();
         self.caches.release();
     }
 
@@ -368,14 +370,14 @@ impl Machine {
             self.unlinked_frame(at.side, at.row.seq, facts);
             return;
         }
-        let waiting: Vec<_> = self
-            .hops
-            .of_exchange(at.exchange)
-            .iter()
-            .filter_map(|hop| self.hops.get(*hop).map(|hop| hop.call))
-            .collect();
-        for call in waiting {
-            self.change(call, facts, super::call::Call::set_maybe_lost);
+        for side in [Side::Client, Side::Server] {
+            let exchanges = &mut self.hops.exchanges;
+            let waiting = exchanges.tell(at.exchange, side, Told::Unobserved, at.row.seq);
+            for hop in waiting {
+                if let Some(call) = self.hops.get(hop).map(|hop| hop.call) {
+                    self.change(call, facts, Call::set_maybe_lost);
+                }
+            }
         }
     }
 }

@@ -7,17 +7,22 @@ use std::{
     sync::Arc,
 };
 
-use smallvec::SmallVec;
-
 use super::{
-    asked::Asked, call::CallId, hash::Map, hop_index::HopIndex, key::Key, reuse::Shared,
-    revisions::Counted, tokens::Token,
+    asked::Asked,
+    call::CallId,
+    exchanges::{Exchanges, Place},
+    hash::Map,
+    hop_index::HopIndex,
+    key::Key,
+    reuse::Shared,
+    revisions::Counted,
+    tokens::Token,
 };
 pub(super) use super::{
     matching::only,
     side::{ClientKey, PerSide, Side},
 };
-use crate::record::Seq;
+use crate::{base::Timestamp, record::Seq};
 
 /// Hops that no longer wait and are remembered (session-model.md 22.3).
 const MAX_DONE: usize = 65_536;
@@ -81,8 +86,35 @@ pub(super) struct HopEntry {
     pub(super) shared: Option<Box<Shared>>,
     /// What the request asked for, where its result may be a listing or cached.
     pub(super) asked: Option<Box<Asked>>,
-    /// Tool and arguments as one number; 0 when there is none (session-model.md 18).
-    pub(super) signature: u64,
+    /// Before the answer: tool and arguments as one number, 0 when there is none (session-model.md
+    /// 18). Then: its instant in nanoseconds, `i64::MIN` without. One word, since many are remembered.
+    pub(super) signature_or_end: u64,
+}
+
+impl HopEntry {
+    /// Tool and arguments as one number; 0 when there is none, and once it was answered.
+    pub(super) fn signature(&self) -> u64 {
+        if self.answered {
+            0
+        } else {
+            self.signature_or_end
+        }
+    }
+
+    /// The instant of its answer.
+    pub(super) fn answered_at(&self) -> Option<Timestamp> {
+        let nanos = self.signature_or_end.cast_signed();
+        (self.answered && nanos != i64::MIN).then(|| Timestamp::from_nanos(nanos))
+    }
+}
+
+/// What a waiting hop is found by.
+#[derive(Clone, Copy)]
+struct Waits {
+    side: Side,
+    conn: u32,
+    hidden: bool,
+    place: Place,
 }
 
 /// All hops that can still be named.
@@ -95,8 +127,8 @@ pub(super) struct Hops {
     left: BTreeMap<HopId, HopEntry>,
     free: Vec<HopId>,
     by_key: HopIndex,
-    /// Waiting hops of an exchange.
-    by_exchange: Map<u64, SmallVec<[HopId; 2]>>,
+    /// Waiting hops of exchanges.
+    pub(super) exchanges: Exchanges,
     pub(super) by_token: HopIndex,
     /// Answered hops with a token, by their last use.
     pub(super) token_order: BTreeMap<u64, HopId>,
@@ -184,7 +216,7 @@ impl Hops {
             self.by_key.remove((entry.side, key), surplus);
             self.by_key.add((entry.side, key), id);
         }
-        self.starts_waiting(id, (entry.side, entry.conn, entry.exchange, entry.hidden));
+        self.starts_waiting(id, self.waits(&entry));
         let at = usize::try_from(id - self.first).ok();
         if let Some(slot) = at.and_then(|at| self.slots.get_mut(at)) {
             *slot = Some(entry);
@@ -203,10 +235,11 @@ impl Hops {
     }
 
     /// Notes that the hop was answered, in which frame.
-    pub(super) fn answer(&mut self, id: HopId, answer: Seq) {
+    pub(super) fn answer(&mut self, id: HopId, answer: Seq, ts: Option<Timestamp>) {
         self.stop(id);
         if let Some(hop) = self.get_mut(id) {
             (hop.answered, hop.answer) = (true, answer);
+            hop.signature_or_end = ts.map_or(i64::MIN, Timestamp::as_nanos).cast_unsigned();
         }
     }
 
@@ -216,8 +249,9 @@ impl Hops {
             return;
         };
         hop.waiting = false;
-        let (side, conn, exchange, hidden) = (hop.side, hop.conn, hop.exchange, hop.hidden);
-        self.waits_no_more(id, side, conn, exchange, hidden);
+        if let Some(waits) = self.get(id).map(|hop| self.waits(hop)) {
+            self.waits_no_more(id, waits);
+        }
         self.done.push_back(id);
         if self.done.len() > MAX_DONE
             && let Some(oldest) = self.done.pop_front()
@@ -239,32 +273,36 @@ impl Hops {
         let Some(hop) = self.get_mut(id).filter(|hop| hop.answered) else {
             return;
         };
-        hop.answered = false;
+        (hop.answered, hop.signature_or_end) = (false, 0);
         if !waits || hop.waiting {
             return;
         }
         hop.waiting = true;
-        let (side, conn, exchange, hidden) = (hop.side, hop.conn, hop.exchange, hop.hidden);
-        self.starts_waiting(id, (side, conn, exchange, hidden));
+        if let Some(waits) = self.get(id).map(|hop| self.waits(hop)) {
+            self.starts_waiting(id, waits);
+        }
         if let Some(at) = self.done.iter().rposition(|done| *done == id) {
             self.done.remove(at);
         }
     }
 
+    fn waits(&self, hop: &HopEntry) -> Waits {
+        Waits {
+            side: hop.side,
+            conn: hop.conn,
+            hidden: hop.hidden,
+            place: self.exchanges.place(hop),
+        }
+    }
+
     /// Puts a hop into what is kept of those that wait.
-    fn starts_waiting(
-        &mut self,
-        id: HopId,
-        (side, conn, exchange, hidden): (Side, u32, u64, bool),
-    ) {
-        if hidden {
-            *self.hidden.of(side) += 1;
+    fn starts_waiting(&mut self, id: HopId, waits: Waits) {
+        if waits.hidden {
+            *self.hidden.of(waits.side) += 1;
         }
-        if exchange != 0 {
-            self.by_exchange.entry(exchange).or_default().push(id);
-        }
-        if side == Side::Client {
-            *self.waiting_on.entry(conn).or_default() += 1;
+        self.exchanges.add(id, waits.place);
+        if waits.side == Side::Client {
+            *self.waiting_on.entry(waits.conn).or_default() += 1;
         }
     }
 
@@ -274,7 +312,7 @@ impl Hops {
             return;
         };
         if hop.waiting {
-            self.waits_no_more(id, hop.side, hop.conn, hop.exchange, hop.hidden);
+            self.waits_no_more(id, self.waits(&hop));
         }
         if let Some(key) = &hop.key {
             self.by_key.remove((hop.side, key), Some(id));
@@ -283,34 +321,26 @@ impl Hops {
     }
 
     /// Takes a hop out of what is kept of those that wait.
-    fn waits_no_more(&mut self, id: HopId, side: Side, conn: u32, exchange: u64, hidden: bool) {
-        if hidden {
-            let count = self.hidden.of(side);
+    fn waits_no_more(&mut self, id: HopId, waits: Waits) {
+        if waits.hidden {
+            let count = self.hidden.of(waits.side);
             *count = count.saturating_sub(1);
         }
-        if side == Side::Client
-            && let Some(count) = self.waiting_on.get_mut(&conn)
+        if waits.side == Side::Client
+            && let Some(count) = self.waiting_on.get_mut(&waits.conn)
         {
             *count -= 1;
             if *count == 0 {
-                self.waiting_on.remove(&conn);
+                self.waiting_on.remove(&waits.conn);
             }
         }
-        if let Some(list) = self.by_exchange.get_mut(&exchange) {
-            if let Some(at) = list.iter().position(|hop| *hop == id) {
-                list.remove(at);
-            }
-            if list.is_empty() {
-                self.by_exchange.remove(&exchange);
-            }
-        }
+        self.exchanges.remove(id, waits.place);
     }
 
-    /// Waiting hops of an exchange.
-    pub(super) fn of_exchange(&self, exchange: u64) -> &[HopId] {
-        match exchange {
-            0 => &[],
-            _ => self.by_exchange.get(&exchange).map_or(&[], |list| list),
+    /// The answer of a waiting hop is a stream.
+    pub(super) fn listens(&mut self, id: HopId) {
+        if let Some(place) = self.get(id).map(|hop| self.exchanges.place(hop)) {
+            self.exchanges.listens(id, place);
         }
     }
 

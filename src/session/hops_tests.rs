@@ -33,7 +33,7 @@ fn entry() -> HopEntry {
         answered_on: 0,
         shared: None,
         asked: None,
-        signature: 0,
+        signature_or_end: 0,
     }
 }
 
@@ -46,7 +46,7 @@ fn the_end_of_a_session_leaves_what_was_not_answered() {
     };
     let mut hops = Hops::default();
     let [waits, answered, stopped] = [0, 1, 2].map(|_| hops.add(named()));
-    hops.answer(answered, Seq(9));
+    hops.answer(answered, Seq(9), None);
     hops.stop(stopped);
     hops.release();
     assert!(hops.get(answered).is_none() && hops.forgot_any());
@@ -59,7 +59,7 @@ fn the_end_of_a_session_leaves_what_was_not_answered() {
     assert_eq!(found(&hops), [stopped, waits]);
     let late = hops.add(named());
     assert_eq!(found(&hops), [late, stopped, waits]);
-    hops.answer(waits, Seq(12));
+    hops.answer(waits, Seq(12), None);
     assert!(hops.get(waits).is_some_and(|hop| hop.answered));
     for hop in [late, stopped, waits] {
         hops.forget(hop);

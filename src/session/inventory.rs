@@ -173,7 +173,7 @@ impl Session {
 
     /// Tool calls that were sent again and are reported, oldest first; at most 4,096 are kept.
     pub fn repeated_calls(&self) -> impl Iterator<Item = &super::repeats::RepeatedCall> {
-        let all = self.machine.repeats.reports.iter();
+        let all = self.machine.repeats.all();
         all.filter(|report| report.is_reported)
     }
 

@@ -1,6 +1,8 @@
 //! Frames that came after higher numbers had been folded: collected, then sorted in by a new fold
 //! where everything is still held, else folded where they are (session-model.md 2.2).
 
+use std::collections::BTreeMap;
+
 use super::{
     fact::Fact,
     frame::{self, Arrival},
@@ -19,8 +21,8 @@ use crate::{
 const MAX_LATE: usize = 4_096;
 /// Their bytes.
 const MAX_LATE_BYTES: u64 = 16 << 20;
-/// Records of the recorder that are held for a new fold.
-const MAX_METAS: usize = 1_024;
+/// Bytes charged for a held record of the recorder beside its payload.
+const META_COST: u64 = size_of::<Frame>() as u64 + 64;
 /// Numbers with two contents that are told apart.
 const MAX_CONFLICTS: usize = 4_096;
 
@@ -44,7 +46,7 @@ pub(super) struct Frame {
 /// What waits for a new fold.
 #[derive(Debug, Default)]
 pub(super) struct Late {
-    frames: Vec<Frame>,
+    frames: BTreeMap<Seq, Frame>,
     bytes: u64,
     /// A frame that was folded was replaced by one with the same number.
     replaced: bool,
@@ -62,13 +64,45 @@ impl Late {
 
     fn push(&mut self, frame: Frame) {
         self.bytes += payload_len(&frame.envelope);
-        self.frames.push(frame);
+        if let Some(before) = self.frames.insert(frame.envelope.seq, frame) {
+            self.bytes = self.bytes.saturating_sub(payload_len(&before.envelope));
+        }
+    }
+}
+
+/// Records of the recorder itself, held for a new fold like the bodies of rows: they are charged, and
+/// leave with the first body, since no new fold is possible then (session-model.md 22.1).
+#[derive(Debug, Default)]
+pub(super) struct Metas {
+    frames: BTreeMap<Seq, Frame>,
+    charge: u64,
+}
+
+impl Metas {
+    fn charge_of(frame: &Frame) -> u64 {
+        META_COST + payload_len(&frame.envelope)
     }
 
-    fn find(&mut self, seq: Seq) -> Option<&mut Frame> {
-        self.frames
-            .iter_mut()
-            .find(|frame| frame.envelope.seq == seq)
+    /// Adds one; answers what is charged.
+    fn add(&mut self, frame: Frame) -> u64 {
+        let charge = Self::charge_of(&frame);
+        self.charge += charge;
+        self.frames.insert(frame.envelope.seq, frame);
+        charge
+    }
+
+    /// Takes one out; answers what is given back.
+    fn remove(&mut self, seq: Seq) -> u64 {
+        let frame = self.frames.remove(&seq);
+        let charge = frame.map_or(0, |frame| Self::charge_of(&frame));
+        self.charge = self.charge.saturating_sub(charge);
+        charge
+    }
+
+    /// Time of the oldest.
+    pub(super) fn oldest(&self) -> Option<Option<Timestamp>> {
+        let (_, frame) = self.frames.first_key_value()?;
+        Some(frame.envelope.ts)
     }
 }
 
@@ -131,16 +165,21 @@ impl Session {
         }
         self.machine.meta(envelope, arrival, facts);
         facts.push(Fact::Summary);
-        if self.metas.len() < MAX_METAS {
-            self.held_bytes += payload_len(envelope);
-            self.metas.push(Frame {
+        if self.whole {
+            self.held_bytes += self.metas.add(Frame {
                 envelope: envelope.clone(),
                 place: arrival.place.cloned(),
                 arrived: arrival.arrived,
             });
-        } else {
-            self.whole = false;
         }
+    }
+
+    /// Something of what was folded leaves memory: no new fold is possible any more, and nothing else
+    /// reads the records that were held for it.
+    pub(super) fn is_whole_no_more(&mut self) {
+        self.whole = false;
+        let metas = std::mem::take(&mut self.metas);
+        self.held_bytes = self.held_bytes.saturating_sub(metas.charge);
     }
 
     fn after_fold(&mut self, facts: &mut Vec<Fact>) {
@@ -168,11 +207,11 @@ impl Session {
         if self.late.is_empty() {
             return false;
         }
-        let mut late = std::mem::take(&mut self.late).frames;
+        let late = std::mem::take(&mut self.late).frames;
         let mut inner = Vec::new();
         if self.whole {
             let mut frames = self.held_frames();
-            frames.append(&mut late);
+            frames.extend(late.into_values());
             frames.sort_by_key(|frame| frame.envelope.seq);
             self.machine = Machine::default();
             (self.held_bytes, self.next_held) = (0, RowId::default());
@@ -183,8 +222,7 @@ impl Session {
             }
         } else {
             self.note(OUT_OF_PLACE);
-            late.sort_by_key(|frame| frame.envelope.seq);
-            for frame in &late {
+            for frame in late.values() {
                 inner.clear();
                 let row = RowId {
                     seq: frame.envelope.seq,
@@ -204,7 +242,8 @@ impl Session {
 
     /// Everything that was folded, out of what is held.
     fn held_frames(&mut self) -> Vec<Frame> {
-        let mut frames = std::mem::take(&mut self.metas);
+        let metas = std::mem::take(&mut self.metas);
+        let mut frames: Vec<_> = metas.frames.into_values().collect();
         let places: Vec<_> = (0..self.machine.rows.len())
             .map(|at| {
                 let row = self.machine.rows.get(at)?;
@@ -244,15 +283,15 @@ impl Session {
             place: place.cloned(),
             arrived,
         };
-        if let Some(waiting) = self.late.find(seq) {
-            *waiting = frame;
+        if self.late.frames.contains_key(&seq) {
+            self.late.push(frame);
             return;
         }
         if !self.whole {
             return;
         }
         // The loser is taken out of what a new fold starts from; the winner comes in with it.
-        self.metas.retain(|meta| meta.envelope.seq != seq);
+        self.held_bytes = self.held_bytes.saturating_sub(self.metas.remove(seq));
         let row = RowId { seq, index: 0 };
         if let Some(held) = self
             .machine
@@ -267,13 +306,10 @@ impl Session {
     }
 
     /// The envelope of a number, if it is still held.
-    fn known(&mut self, seq: Seq) -> Option<Envelope> {
-        if let Some(frame) = self.late.find(seq) {
+    fn known(&self, seq: Seq) -> Option<Envelope> {
+        let late = self.late.frames.get(&seq);
+        if let Some(frame) = late.or_else(|| self.metas.frames.get(&seq)) {
             return Some(frame.envelope.clone());
-        }
-        let meta = self.metas.iter().find(|meta| meta.envelope.seq == seq);
-        if let Some(meta) = meta {
-            return Some(meta.envelope.clone());
         }
         let held = self
             .machine

@@ -13,7 +13,7 @@ use super::{
     atoms::Atoms,
     call::{Call, CallId},
     counters::Counters,
-    early::Early,
+    early,
     extra::Extra,
     fact::Fact,
     forgotten::Forgotten,
@@ -68,8 +68,6 @@ pub(super) struct At {
     pub(super) challenge: bool,
     /// The recorder could not reach the target.
     pub(super) undelivered: bool,
-    /// The frame was counted in `errors` when it seemed to answer nothing.
-    pub(super) counted: bool,
     /// What its members hold is unknown.
     pub(super) unparsed: bool,
 }
@@ -106,7 +104,9 @@ pub(super) struct Machine {
     pub(super) streams: Streams,
     /// Frames that hide how long a progress token is good.
     pub(super) unseen: Unseen,
-    pub(super) early: VecDeque<Early>,
+    pub(super) early: early::Waiting,
+    /// The row of one of these that left memory, while the answer is read.
+    pub(super) ghost: Option<Box<early::Ghost>>,
     pub(super) tools: BTreeMap<Box<str>, ToolStats>,
     /// Stands in for a tool that is not there, which cannot be.
     pub(super) no_tool: ToolStats,
@@ -150,10 +150,12 @@ impl Machine {
     }
 
     /// Marks a frame as errored; it counts once. A row that was dropped meanwhile was not counted
-    /// before: callers mark a frame when it is folded, or skip those that were (`At::counted`).
+    /// before: a frame is marked while it is read.
     pub(super) fn mark_errored(&mut self, row: RowId) {
         let Some(stored) = self.rows.by_id_mut(row) else {
-            self.counters.errors += 1;
+            let ghost = self.ghost.as_mut().filter(|ghost| ghost.row == row);
+            let again = ghost.is_some_and(|ghost| std::mem::replace(&mut ghost.errored, true));
+            self.counters.errors += u64::from(!again);
             return;
         };
         if !stored.flags().errored {
@@ -167,6 +169,8 @@ impl Machine {
         self.counters.errors = self.counters.errors.saturating_sub(1);
         if let Some(stored) = self.rows.by_id_mut(row) {
             stored.mark(|flags| (flags.errored, flags.problem) = (false, false));
+        } else if let Some(ghost) = self.ghost.as_mut().filter(|ghost| ghost.row == row) {
+            ghost.errored = false;
         }
     }
 
@@ -244,7 +248,7 @@ impl Machine {
             return;
         };
         if self.calls.is_over_with(id, row) {
-            self.calls.remove(id);
+            self.drop_call(id);
         }
     }
 }

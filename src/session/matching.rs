@@ -45,15 +45,12 @@ impl Hops {
             .into_iter()
             .flatten();
         // Those that wait are found even where very many have the id.
-        let of_exchange = || {
-            let all = self.of_exchange(wanted.exchange).iter().copied();
-            all.filter(|id| self.get(*id).is_some_and(|hop| hop.side == wanted.side))
-        };
-        let has_key = |id: &HopId| self.get(*id).and_then(|hop| hop.key.as_ref()) == wanted.key;
-        if wanted.key.is_some()
-            && let Some(id) = of_exchange().rev().find(has_key)
-        {
-            return Found::Hop(id);
+        if let Some(key) = wanted.key {
+            let has_key = |id: &HopId| self.get(*id).and_then(|hop| hop.key.as_ref()) == Some(key);
+            let mut waiting = self.exchanges.with_key(wanted.exchange, wanted.side, key);
+            if let Some(id) = waiting.find(has_key) {
+                return Found::Hop(id);
+            }
         }
         if wanted.exchange != 0
             && let Some((id, _)) = named
@@ -74,11 +71,7 @@ impl Hops {
             }
         }
         let unnamed = wanted.nameless || (wanted.refused && named.clone().next().is_none());
-        let mut of_exchange = of_exchange();
-        if unnamed
-            && let Some(single) = of_exchange.next()
-            && of_exchange.next().is_none()
-        {
+        if unnamed && let Some(single) = self.exchanges.only(wanted.exchange, wanted.side) {
             return Found::Hop(single);
         }
         if !wanted.http {

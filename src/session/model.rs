@@ -317,14 +317,19 @@ impl Newest {
 }
 
 impl Session {
-    /// Time of the oldest row with bytes in memory, the newest row left out.
+    /// Time of what leaves next: the records of the recorder, then the oldest row with bytes in
+    /// memory, the newest row left out.
     fn next_held_ts(&mut self, newest: Option<Seq>) -> Option<i64> {
+        let nanos = |ts: Option<Timestamp>| ts.map_or(i64::MIN, Timestamp::as_nanos);
+        if let Some(oldest) = self.metas.oldest() {
+            return Some(nanos(oldest));
+        }
         let mut position = self.machine.rows.lower_bound(self.next_held);
         while let Some(row) = self.machine.rows.get(position) {
             if row.held.is_some() {
                 self.next_held = row.id();
                 let is_newest = Some(row.id().seq) == newest;
-                return (!is_newest).then(|| row.ts().map_or(i64::MIN, Timestamp::as_nanos));
+                return (!is_newest).then(|| nanos(row.ts()));
             }
             position += 1;
         }
@@ -332,10 +337,14 @@ impl Session {
     }
 
     fn release_next(&mut self) {
+        if self.metas.oldest().is_some() {
+            self.is_whole_no_more();
+            return;
+        }
         let row = self.machine.rows.by_id_mut(self.next_held);
         if let Some(held) = row.and_then(|row| row.held.take()) {
             self.held_bytes = self.held_bytes.saturating_sub(held.charge);
-            self.whole = false;
+            self.is_whole_no_more();
         }
     }
 
@@ -353,7 +362,7 @@ impl Session {
         if let Some(held) = &row.held {
             self.held_bytes = self.held_bytes.saturating_sub(held.charge);
         }
-        self.whole = false;
+        self.is_whole_no_more();
         self.machine.counters.dropped_from_memory += 1;
         self.machine.row_dropped(row.id(), row.call());
     }

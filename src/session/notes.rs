@@ -21,7 +21,7 @@ impl Machine {
     ) {
         let mut at = *at;
         if at.side == Side::Client {
-            let client = self.peers.client_key(http, at.conn, None, false);
+            let client = self.peers.sender_key(http, at.conn);
             if at.http {
                 at.client = client;
             }

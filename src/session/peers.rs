@@ -147,7 +147,7 @@ impl Peers {
             .push(ClientScope { peer, host });
     }
 
-    /// The client key of a frame that the client sent on a connection.
+    /// The client key of a request, which later frames of the server on its connection take.
     pub(super) fn client_key(
         &mut self,
         http: Option<&HttpFields>,
@@ -155,45 +155,50 @@ impl Peers {
         declared: Option<u32>,
         initializes: bool,
     ) -> ClientKey {
-        let peer = http
-            .and_then(|http| http.peer.as_deref())
-            .unwrap_or_default();
-        let conn_id = http
-            .and_then(|http| http.conn_id.as_deref())
-            .unwrap_or_default();
-        let host = conn_id.rsplit_once(':').map_or("", |(host, _)| host);
-        let (peer, host) = (self.number(peer), self.number(host));
+        let ClientKey { peer, host, who } = self.sender_key(http, conn);
         if let Some(who) = declared {
             let known = self.hosts.entry(host).or_insert(who);
             if *known != who {
                 *known = u32::MAX;
             }
         }
+        let last = ClientKey {
+            peer,
+            host,
+            who: declared.unwrap_or(who),
+        };
+        // Over HTTP an unknown connection says nothing of who spoke on it before.
+        if http.is_some() && conn == 0 {
+            return last;
+        }
         if self.connections.len() > MAX_CONNECTIONS {
             self.connections_forgotten += self.connections.len() as u64;
             self.connections.clear();
         }
-        // Over HTTP an unknown connection says nothing of who spoke on it before.
-        let unknown = &mut Connection::default();
-        let connection = if http.is_some() && conn == 0 {
-            unknown
-        } else {
-            self.connections.entry(conn).or_default()
-        };
+        let connection = self.connections.entry(conn).or_default();
         if let (Some(who), true) = (declared, initializes) {
             connection.who = who;
         }
-        let of_host = self
-            .hosts
-            .get(&host)
-            .copied()
-            .filter(|who| *who != u32::MAX);
-        let who = declared
-            .or((connection.who != 0).then_some(connection.who))
-            .or(of_host)
-            .unwrap_or(0);
-        connection.last = ClientKey { peer, host, who };
-        connection.last
+        connection.last = last;
+        last
+    }
+
+    /// The client key of any other frame that the client sent on a connection.
+    pub(super) fn sender_key(&mut self, http: Option<&HttpFields>, conn: u32) -> ClientKey {
+        let peer = http.and_then(|http| http.peer.as_deref());
+        let conn_id = http.and_then(|http| http.conn_id.as_deref());
+        let host = conn_id.and_then(|conn| conn.rsplit_once(':'));
+        let host = host.map_or("", |(host, _)| host);
+        let (peer, host) = (self.number(peer.unwrap_or_default()), self.number(host));
+        let unknown = http.is_some() && conn == 0;
+        let of_connection = self.connections.get(&conn).filter(|_| !unknown);
+        let greeted = of_connection.map_or(0, |connection| connection.who);
+        let of_host = self.hosts.get(&host).copied();
+        let who = match greeted {
+            0 => of_host.filter(|who| *who != u32::MAX).unwrap_or(0),
+            who => who,
+        };
+        ClientKey { peer, host, who }
     }
 
     /// The client key of a frame of the server that belongs to no request.
@@ -201,7 +206,7 @@ impl Peers {
         let named = http.is_some_and(|http| http.peer.is_some());
         match self.connections.get(&conn) {
             Some(connection) if !named => connection.last,
-            _ => self.client_key(http, conn, None, false),
+            _ => self.sender_key(http, conn),
         }
     }
 

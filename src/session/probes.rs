@@ -7,7 +7,7 @@ use super::{
     hops::ClientKey,
     machine::{At, Machine},
     refused::Answered,
-    resolving::{Need, is_same_client},
+    resolving::{Need, Which, is_same_client},
     revisions::Counted,
     row::RowId,
 };
@@ -64,13 +64,9 @@ impl Machine {
         for probe in silent {
             self.resolve_silent(probe, facts);
         }
-        self.make_good(
-            &Need::Greeting,
-            asked.client,
-            |_| true,
-            |refusal| refusal.seq < asked.seq,
-            facts,
-        );
+        let kinds = [Resolved::Era, Resolved::Session];
+        let before = Which::Before(asked.seq);
+        self.make_good(&Need::Greeting, &kinds, asked.client, before, facts);
     }
 
     /// A probe that got no answer; one that comes later does not undo it.

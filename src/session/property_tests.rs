@@ -125,7 +125,7 @@ fn figures(session: &Session) -> String {
         .collect();
     let times = [50, 95, 99].map(|at| session.server_times().percentile(at));
     format!(
-        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?} {} {:?}\n{} {:?} {}",
+        "{counters:?} {:?} {:?} {open:?} {times:?} {} {:?} {} {:?}\n{} {:?} {} {}",
         session.tools(),
         session.health(),
         session.missing_frames(),
@@ -134,6 +134,7 @@ fn figures(session: &Session) -> String {
         session.elicitations(),
         tasks_and_streams(session),
         session.forgotten(),
+        session.machine.repeats.count,
         offers(session),
     )
 }

@@ -43,6 +43,11 @@ impl<K: Copy + Eq + Hash, V> Recent<K, V> {
         self.map.get(key).map(|(_, value)| value)
     }
 
+    /// The value of a key, to be changed without a use.
+    pub(super) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.map.get_mut(key).map(|(_, value)| value)
+    }
+
     /// The value of a key, to be changed: a use.
     pub(super) fn use_of(&mut self, key: K) -> Option<&mut V> {
         let turn = self.turn + 1;

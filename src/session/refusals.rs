@@ -51,7 +51,7 @@ impl Machine {
         if names_none && self.refuse_exchange(at, &verdict, facts) {
             return true;
         }
-        if self.hops.of_exchange(at.exchange).is_empty() {
+        if self.hops.exchanges.is_idle(at.exchange) {
             self.note_refused_exchange(at, facts);
         }
         false
@@ -59,12 +59,8 @@ impl Machine {
 
     /// Settles every waiting call of an exchange; false when there is none.
     fn refuse_exchange(&mut self, at: &At, verdict: &Verdict, facts: &mut Vec<Fact>) -> bool {
-        let mut hops = self.hops.of_exchange(at.exchange).to_vec();
-        hops.retain(|hop| {
-            self.hops
-                .get(*hop)
-                .is_some_and(|hop| hop.side == Side::Client)
-        });
+        let all = self.hops.exchanges.of(at.exchange, Side::Client);
+        let hops: Vec<_> = all.collect();
         let mut errored = false;
         for hop in &hops {
             errored |= self.refuse(at, *hop, verdict, facts);
@@ -123,6 +119,7 @@ impl Machine {
             false
         });
         if errored == Some(true) {
+            self.refusals.failed(at.row);
             self.note_refusal(at, &asked, verdict, facts);
         }
         errored == Some(true)
@@ -142,8 +139,11 @@ impl Machine {
         }
         if let Some(call) = self.hops.get(hop).map(|hop| hop.call) {
             self.change(call, facts, |call| {
-                call.http_status = at.status;
-                call.refused |= !verdict.own_id;
+                // What is over keeps how it ended (session-model.md 5.2).
+                if call.is_open() || call.awaits_late {
+                    call.http_status = at.status;
+                    call.refused |= !verdict.own_id;
+                }
             });
         }
     }

@@ -12,7 +12,7 @@ use super::{
     probes::MODERN_ERRORS,
     reading::{self, ErrorFacts},
     remark::Code,
-    resolving::{Need, Needs, Refusal},
+    resolving::{Need, Needs, Refusal, Which},
     revisions::Counted,
     stated::Versions,
 };
@@ -217,6 +217,7 @@ impl Machine {
         }
         let mut needs = Needs::new();
         needs.push((Need::Exchange, Resolved::Auth));
+        self.refusals.failed(at.row);
         self.remember(
             Refusal {
                 call: None,
@@ -250,13 +251,8 @@ impl Machine {
         };
         let need = Need::Operation(Arc::clone(&call.method), call.operation.clone());
         drop(call);
-        self.make_good(
-            &need,
-            asked.client,
-            |kind| kind == Resolved::Auth,
-            |refusal| refusal.row.seq < asked.seq,
-            facts,
-        );
+        let before = Which::Before(asked.seq);
+        self.make_good(&need, &[Resolved::Auth], asked.client, before, facts);
     }
 
     /// The client sends a new call, under a version that it names or not.
@@ -273,20 +269,14 @@ impl Machine {
         let client = at.client;
         if let Some(version) = version {
             let need = Need::Version(version.into());
-            self.make_good(&need, client, |_| true, |_| true, facts);
+            self.make_good(&need, &[Resolved::Version], client, Which::All, facts);
         }
         let Some(asked) = self.call(call) else {
             return;
         };
         let need = Need::Operation(Arc::clone(&asked.method), asked.operation.clone());
         drop(asked);
-        self.make_good(
-            &need,
-            client,
-            |kind| kind == Resolved::Elicitation,
-            |_| true,
-            facts,
-        );
+        self.make_good(&need, &[Resolved::Elicitation], client, Which::All, facts);
     }
 
     /// An exchange of the client that HTTP did not refuse.
@@ -294,25 +284,20 @@ impl Machine {
         if self.refusals.is_empty() || at.side != Side::Server || !(1..400).contains(&at.status) {
             return;
         }
-        self.make_good(
-            &Need::Exchange,
-            at.client,
-            |_| true,
-            |refusal| refusal.exchange != at.exchange,
-            facts,
-        );
+        let others = Which::Except(at.exchange);
+        self.make_good(&Need::Exchange, &[Resolved::Auth], at.client, others, facts);
     }
 
-    /// Resolves the refusals of a client that waited for `need`.
+    /// Resolves refusals of a client that waited for `need`.
     pub(super) fn make_good(
         &mut self,
         need: &Need,
+        kinds: &[Resolved],
         client: ClientKey,
-        kind: impl Fn(Resolved) -> bool,
-        fits: impl Fn(&Refusal) -> bool,
+        which: Which,
         facts: &mut Vec<Fact>,
     ) {
-        for (refusal, kind, is_last) in self.refusals.take(need, client, kind, fits) {
+        for (refusal, kind, is_last) in self.refusals.take(need, kinds, client, which) {
             let resolved = match refusal.call {
                 Some(call) => self.resolve(call, kind, refusal.counted, facts),
                 None => true,
@@ -361,7 +346,7 @@ impl Machine {
         let last = call.last_row;
         drop(call);
         if self.rows.by_id(last).is_none() && self.calls.is_over_with(id, last) {
-            self.calls.remove(id);
+            self.drop_call(id);
         }
     }
 }

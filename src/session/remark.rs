@@ -91,6 +91,7 @@ codes! {
     CancelOfTask "cancel-of-task" Observation,
     LateAnswer "late-answer" Observation,
     ClientDisconnected "client-disconnected" Observation,
+    ServerDisconnected "server-disconnected" Observation,
     TaskIdDiffers "task-id-differs" Observation,
     MrtrUnlinked "mrtr-unlinked" Observation,
     MrtrStateReplayed "mrtr-state-replayed" Observation,

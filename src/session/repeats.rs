@@ -5,13 +5,14 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{
-    call::{Call, CallId, CallState, WaitingOn},
+    call::{CallId, CallState},
     canonical,
     classify::Parts,
     definition::Page,
     fact::Fact,
+    fates::{Fate, Gone, verdict},
     hash::{Map, Set},
-    hops::{ClientKey, HopId, Side},
+    hops::{ClientKey, HopEntry, HopId, Side},
     key::JsonId,
     machine::{At, Machine},
     reading::{Params, is_redacted},
@@ -50,12 +51,30 @@ pub struct RepeatedCall {
     pub(super) is_reported: bool,
 }
 
+/// A call whose fate is unknown.
+#[derive(Debug)]
+struct Attempt {
+    call: CallId,
+    /// What is known of it once it left memory.
+    gone: Option<Box<Gone>>,
+}
+
+/// A report, with the fates of its calls that left memory.
+#[derive(Debug)]
+struct Report {
+    said: RepeatedCall,
+    earlier: Option<Fate>,
+    repeat: Option<Fate>,
+}
+
 /// What is kept to find repeats.
 #[derive(Debug)]
 pub(super) struct Repeats {
     /// The latest call of each signature while its fate is unknown.
-    pub(super) attempts: Recent<u64, CallId>,
-    pub(super) reports: VecDeque<RepeatedCall>,
+    attempts: Recent<u64, Attempt>,
+    /// Their keys by call.
+    by_attempt: Map<CallId, u64>,
+    reports: VecDeque<Report>,
     /// Reports that have left.
     left: u64,
     /// Numbers of reports by either of their calls.
@@ -74,6 +93,7 @@ impl Default for Repeats {
     fn default() -> Self {
         Self {
             attempts: Recent::new(MAX_REPEATS),
+            by_attempt: Map::default(),
             reports: VecDeque::new(),
             left: 0,
             by_earlier: Map::default(),
@@ -87,32 +107,95 @@ impl Default for Repeats {
 }
 
 impl Repeats {
-    fn report(&self, number: u64) -> Option<&RepeatedCall> {
+    fn report(&self, number: u64) -> Option<&Report> {
         let at = usize::try_from(number.checked_sub(self.left)?).ok()?;
         self.reports.get(at)
     }
 
     /// Repeats that are reported and have left.
     pub(super) fn forgotten(&self) -> u64 {
-        let held = self.reports.iter().filter(|report| report.is_reported);
+        let held = self.reports.iter().filter(|report| report.said.is_reported);
         self.count.saturating_sub(held.count() as u64)
+    }
+
+    /// Signatures that left at the bound.
+    pub(super) fn forgotten_attempts(&self) -> u64 {
+        self.attempts.dropped()
+    }
+
+    /// The session ended: no repeat follows.
+    pub(super) fn release(&mut self) {
+        self.attempts.release();
+        self.by_attempt = Map::default();
+    }
+
+    fn report_mut(&mut self, number: u64) -> Option<&mut Report> {
+        let at = usize::try_from(number.checked_sub(self.left)?).ok()?;
+        self.reports.get_mut(at)
+    }
+
+    /// All reports that are remembered, those that say nothing as things stand included.
+    pub(super) fn all(&self) -> impl Iterator<Item = &RepeatedCall> {
+        self.reports.iter().map(|report| &report.said)
+    }
+
+    fn take_attempt(&mut self, key: u64) -> Option<Attempt> {
+        let attempt = self.attempts.remove(&key)?;
+        self.by_attempt.remove(&attempt.call);
+        Some(attempt)
+    }
+
+    pub(super) fn add_attempt(&mut self, key: u64, call: CallId) {
+        self.by_attempt.insert(call, key);
+        if let Some(left) = self.attempts.insert(key, Attempt { call, gone: None }) {
+            self.by_attempt.remove(&left.call);
+        }
+    }
+
+    /// A call that is looked at no more: what is known of it stays.
+    fn leave(&mut self, id: CallId, gone: &Gone) {
+        if let Some(key) = self.by_attempt.get(&id)
+            && let Some(attempt) = self.attempts.get_mut(key)
+        {
+            attempt.gone = Some(Box::new(gone.clone()));
+        }
+        if let Some(number) = self.by_earlier.get(&id).copied()
+            && let Some(report) = self.report_mut(number)
+        {
+            report.earlier = Some(gone.fate);
+        }
+        if let Some(number) = self.by_repeat.get(&id).copied()
+            && let Some(report) = self.report_mut(number)
+        {
+            report.repeat = Some(gone.fate);
+        }
+    }
+
+    fn concerns(&self, id: CallId) -> bool {
+        self.by_attempt.contains_key(&id)
+            || self.by_earlier.contains_key(&id)
+            || self.by_repeat.contains_key(&id)
     }
 
     fn is_harmless(&self, tool: &Arc<str>) -> bool {
         self.harmless.len() >= MAX_HARMLESS || self.harmless.contains(tool)
     }
 
-    fn add(&mut self, report: RepeatedCall) -> u64 {
+    fn add(&mut self, said: RepeatedCall, earlier: Option<Fate>) -> u64 {
         let number = self.left + self.reports.len() as u64;
-        self.by_earlier.insert(report.earlier, number);
-        self.by_repeat.insert(report.call, number);
-        self.reports.push_back(report);
+        self.by_earlier.insert(said.earlier, number);
+        self.by_repeat.insert(said.call, number);
+        self.reports.push_back(Report {
+            said,
+            earlier,
+            repeat: None,
+        });
         if self.reports.len() > MAX_REPEATS
             && let Some(oldest) = self.reports.pop_front()
         {
             self.left += 1;
-            self.by_earlier.remove(&oldest.earlier);
-            self.by_repeat.remove(&oldest.call);
+            self.by_earlier.remove(&oldest.said.earlier);
+            self.by_repeat.remove(&oldest.said.call);
         }
         number
     }
@@ -156,63 +239,97 @@ impl Machine {
 
     /// Compares a tool call that was just opened with the latest one of its kind.
     pub(super) fn attempted(&mut self, at: &At, id: CallId, hop: HopId, facts: &mut Vec<Fact>) {
-        let Some(signature) = self.hops.get(hop).map(|hop| hop.signature) else {
+        let Some(signature) = self.hops.get(hop).map(HopEntry::signature) else {
             return;
         };
         if signature == 0 {
             return;
         }
         let key = attempt_key(at.client, signature);
-        let earlier = self.repeats.attempts.get(&key).copied();
-        self.repeats.attempts.insert(key, id);
+        let earlier = self.repeats.take_attempt(key);
+        self.repeats.add_attempt(key, id);
         let Some(earlier) = earlier else { return };
-        let report = self.repeat_of(at, earlier, id);
-        if let Some(report) = report {
-            let number = self.repeats.add(report);
+        if let Some((report, fate)) = self.repeat_of(at, &earlier, id) {
+            let number = self.repeats.add(report, fate);
             self.judge_repeat(number, facts);
         }
     }
 
-    fn repeat_of(&self, at: &At, earlier: CallId, id: CallId) -> Option<RepeatedCall> {
-        let (earlier, call) = (self.call(earlier)?, self.call(id)?);
-        let (first, repeat) = (earlier.hops.last()?, call.hops.first()?);
-        let unknown = match earlier.state {
-            CallState::Pending(on) => on == WaitingOn::Responder,
-            CallState::Cancelled | CallState::Superseded => true,
-            CallState::Failed => earlier.lost || failed_in_between(&earlier),
-            CallState::Streaming | CallState::Completed => false,
-        };
+    /// The report, and the fate of an earlier call that left memory.
+    fn repeat_of(
+        &self,
+        at: &At,
+        earlier: &Attempt,
+        id: CallId,
+    ) -> Option<(RepeatedCall, Option<Fate>)> {
+        let held = self.call(earlier.call).and_then(|call| Gone::of(&call));
+        let first = held.as_ref().or(earlier.gone.as_deref())?;
         // An answer may have gone by unrecorded: then the client knew.
-        if !unknown || earlier.uncertain || at.hole > first.request.seq.0 {
+        if !first.fate.is_unknown() || at.hole > first.row.seq.0 {
             return None;
         }
-        Some(RepeatedCall {
+        let call = self.call(id)?;
+        let repeat = call.hops.first()?;
+        let report = RepeatedCall {
             tool: call.operation.clone()?,
-            earlier: earlier.id,
-            earlier_row: first.request,
+            earlier: earlier.call,
+            earlier_row: first.row,
             earlier_id: first.json_id.clone(),
-            call: call.id,
+            call: id,
             row: repeat.request,
             id: repeat.json_id.clone(),
-            after_cancel: earlier.cancelled_at.is_some() || earlier.state == CallState::Cancelled,
+            after_cancel: first.fate.is_cancelled(),
             ran_twice: false,
             is_reported: false,
-        })
+        };
+        Some((report, held.is_none().then_some(first.fate)))
+    }
+
+    /// A call leaves memory.
+    pub(super) fn drop_call(&mut self, id: CallId) {
+        if self.repeats.concerns(id)
+            && let Some(gone) = self.call(id).and_then(|call| Gone::of(&call))
+        {
+            self.repeats.leave(id, &gone);
+        }
+        self.calls.remove(id);
+    }
+
+    /// A call that had left memory was answered after all.
+    pub(super) fn gone_answered(&mut self, id: CallId, facts: &mut Vec<Fact>) {
+        let repeats = &mut self.repeats;
+        for number in
+            [repeats.by_earlier.get(&id), repeats.by_repeat.get(&id)].map(Option::<&u64>::copied)
+        {
+            let Some(report) = number.and_then(|number| repeats.report_mut(number)) else {
+                continue;
+            };
+            let fate = if report.said.earlier == id {
+                &mut report.earlier
+            } else {
+                &mut report.repeat
+            };
+            if let Some(fate) = fate {
+                fate.answered = true;
+            }
+        }
+        self.judge_repeats_of(id, facts);
     }
 
     /// A hop got its answer: unless it was cancelled, the client knows the fate of its call.
     pub(super) fn attempt_answered(&mut self, hop: HopId) {
-        let Some(entry) = self.hops.get(hop).filter(|hop| hop.signature != 0) else {
+        let Some(entry) = self.hops.get(hop).filter(|hop| hop.signature() != 0) else {
             return;
         };
-        let (key, call) = (attempt_key(entry.client, entry.signature), entry.call);
-        let is_latest = self.repeats.attempts.get(&key) == Some(&call);
+        let (key, call) = (attempt_key(entry.client, entry.signature()), entry.call);
+        let latest = self.repeats.attempts.get(&key);
+        let is_latest = latest.is_some_and(|attempt| attempt.call == call);
         let cancelled = || {
             self.call(call)
                 .is_some_and(|call| call.state == CallState::Cancelled)
         };
         if is_latest && !cancelled() {
-            self.repeats.attempts.remove(&key);
+            self.repeats.take_attempt(key);
         }
     }
 
@@ -233,28 +350,27 @@ impl Machine {
         let Some(report) = self.repeats.report(number) else {
             return;
         };
-        let harmless = self.repeats.is_harmless(&report.tool);
+        let harmless = self.repeats.is_harmless(&report.said.tool);
+        let fate = |id: CallId, gone: Option<Fate>| {
+            let held = self.call(id).map(|call| Fate::of(&call));
+            held.or(gone)
+        };
+        let earlier = fate(report.said.earlier, report.earlier);
+        let repeat = fate(report.said.call, report.repeat);
         // A call that was forgotten changes no more: what was said of it stays.
-        let (Some(earlier), Some(repeat)) = (self.call(report.earlier), self.call(report.call))
-        else {
+        let (Some(earlier), Some(repeat)) = (earlier, repeat) else {
             return;
         };
         let verdict = verdict(&earlier, &repeat).filter(|_| !harmless);
-        drop((earlier, repeat));
         self.say(number, verdict, facts);
     }
 
     /// Sets what is said of a repeat: nothing, or whether it ran twice for certain.
     fn say(&mut self, number: u64, verdict: Option<bool>, facts: &mut Vec<Fact>) {
-        let Some(at) = number
-            .checked_sub(self.repeats.left)
-            .and_then(|at| usize::try_from(at).ok())
-        else {
+        let Some(report) = self.repeats.report_mut(number) else {
             return;
         };
-        let Some(report) = self.repeats.reports.get_mut(at) else {
-            return;
-        };
+        let report = &mut report.said;
         let before = report.is_reported.then_some(report.ran_twice);
         if before == verdict {
             return;
@@ -292,7 +408,7 @@ impl Machine {
         }
         let excused: Vec<u64> = (repeats.left..)
             .zip(&repeats.reports)
-            .filter(|(_, report)| report.is_reported && repeats.is_harmless(&report.tool))
+            .filter(|(_, report)| report.said.is_reported && repeats.is_harmless(&report.said.tool))
             .map(|(number, _)| number)
             .collect();
         for number in excused {
@@ -303,33 +419,6 @@ impl Machine {
 
 fn attempt_key(client: ClientKey, signature: u64) -> u64 {
     canonical::mix(signature, client.number())
-}
-
-/// A failure of HTTP that says nothing of whether the tool ran.
-fn failed_in_between(call: &Call) -> bool {
-    call.http_status >= 500 && !call.undelivered
-}
-
-/// `None` when nothing is to be said; else whether both ran for certain.
-fn verdict(earlier: &Call, repeat: &Call) -> Option<bool> {
-    if repeat.state == CallState::Failed || repeat.errored || earlier.uncertain {
-        return None;
-    }
-    let answered = earlier.hops.last().is_some_and(|hop| hop.answer.is_some());
-    let cancelled =
-        earlier.cancelled_at.is_some() || earlier.state == CallState::Cancelled && !answered;
-    let known = match earlier.state {
-        CallState::Failed => !(earlier.lost || failed_in_between(earlier)),
-        CallState::Completed | CallState::Streaming => true,
-        CallState::Pending(on) => on != WaitingOn::Responder,
-        CallState::Cancelled | CallState::Superseded => answered && !cancelled,
-    };
-    (!known).then(|| ran_well(earlier) && ran_well(repeat))
-}
-
-/// Answered with success, be it late.
-fn ran_well(call: &Call) -> bool {
-    !call.errored && !call.tool_error && (call.state == CallState::Completed || call.late_result)
 }
 
 impl RepeatedCall {

@@ -270,11 +270,14 @@ impl Machine {
             answered_on: 0,
             shared: None,
             asked: self.ask(at, parts, params, told.version),
-            signature: self.signature(at, parts, params, index),
+            signature_or_end: self.signature(at, parts, params, index),
         };
         let hop = self.hops.add(entry);
         if let Some(call) = self.calls.get_mut(call, &self.atoms) {
             call.waiting_hops.push(hop);
+            if call.state == CallState::Streaming {
+                self.hops.listens(hop);
+            }
         }
         self.watch_token(at, hop);
         self.tie(at.row, call);

@@ -2,7 +2,8 @@
 //! (session-model.md 8.4, 22.3).
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
     sync::Arc,
 };
 
@@ -12,6 +13,7 @@ use super::{
     call::{CallId, Resolved},
     hash::Map,
     hops::ClientKey,
+    refusing::Frames,
     revisions::Counted,
     row::RowId,
 };
@@ -60,20 +62,44 @@ struct Standing {
     greeted: bool,
 }
 
-/// Where a refusal is listed: what it needs, and of whom. `None` is anybody, so that a client of which
-/// a part is missing finds what it agrees with, and no refusal of others is looked at.
+/// Which refusals a frame makes good, of those that need what it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Which {
+    /// All of them.
+    All,
+    /// Those before this number: of the refusing frame for an operation, of the request for a greeting.
+    Before(Seq),
+    /// Those of other exchanges.
+    Except(u64),
+}
+
+impl Which {
+    /// The ranks that it takes.
+    fn ranks(self) -> [Range<u64>; 2] {
+        match self {
+            Self::All => [0..u64::MAX, 0..0],
+            Self::Before(seq) => [0..seq.0, 0..0],
+            Self::Except(exchange) => [0..exchange, exchange.saturating_add(1)..u64::MAX],
+        }
+    }
+}
+
+/// Where a refusal is listed: what it needs, as what, and of whom. `None` is anybody, so that a client
+/// of which a part is missing finds what it agrees with, and no refusal of others is looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Listed {
     need: Need,
+    kind: Resolved,
     host: Option<u32>,
     who: Option<u32>,
 }
 
 impl Listed {
     /// The four lists that a refusal stands in.
-    fn of_refusal(need: &Need, client: ClientKey) -> [Self; 4] {
+    fn of_refusal((need, kind): &(Need, Resolved), client: ClientKey) -> [Self; 4] {
         let place = |host, who| Self {
             need: need.clone(),
+            kind: *kind,
             host,
             who,
         };
@@ -87,7 +113,7 @@ impl Listed {
     }
 
     /// The lists with everything that agrees with a client.
-    fn of_client(need: &Need, client: ClientKey) -> SmallVec<[Self; 4]> {
+    fn of_client(need: &Need, kind: Resolved, client: ClientKey) -> SmallVec<[Self; 4]> {
         let parts = |part: u32| match part {
             0 => [None, None],
             known => [Some(known), Some(0)],
@@ -97,6 +123,7 @@ impl Listed {
             for who in parts(client.who) {
                 let place = Self {
                     need: need.clone(),
+                    kind,
                     host,
                     who,
                 };
@@ -109,12 +136,25 @@ impl Listed {
     }
 }
 
+impl Refusal {
+    /// What decides, among those with one need, which of them a frame makes good.
+    fn rank(&self, need: &Need) -> u64 {
+        match need {
+            Need::Exchange => self.exchange,
+            Need::Greeting => self.seq.0,
+            Need::Operation(..) | Need::Version(_) => self.row.seq.0,
+        }
+    }
+}
+
 /// All refusals that were not resolved.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     next: u64,
     open: BTreeMap<u64, Refusal>,
-    lists: Map<Listed, VecDeque<u64>>,
+    /// Ranks and numbers of refusals.
+    lists: Map<Listed, BTreeSet<(u64, u64)>>,
+    frames: Frames,
     standings: Map<(u32, u32), Standing>,
     /// The client whose success was noted last: most answers are of one client.
     newest: Option<(u32, u32)>,
@@ -139,6 +179,11 @@ impl Refusals {
         (self.forgotten, self.standings_forgotten)
     }
 
+    /// Notes that a frame failed a call, or an exchange without a request.
+    pub(super) fn failed(&mut self, row: RowId) {
+        self.frames.fail(row);
+    }
+
     /// Adds a refusal; answers the one that is given up for it.
     pub(super) fn add(&mut self, refusal: Refusal) -> Option<Refusal> {
         let surplus = (self.open.len() >= MAX_REFUSALS)
@@ -147,70 +192,62 @@ impl Refusals {
         if let Some((id, old)) = &surplus {
             self.forgotten = self.forgotten.saturating_add(1);
             self.unlist(*id, old);
+            self.frames.leave(old.row, false);
         }
         let id = self.next;
         self.next += 1;
-        for (need, _) in &refusal.needs {
+        for need in &refusal.needs {
+            let listed = (refusal.rank(&need.0), id);
             for place in Listed::of_refusal(need, refusal.client) {
-                self.lists.entry(place).or_default().push_back(id);
+                self.lists.entry(place).or_default().insert(listed);
             }
         }
+        self.frames.remember(refusal.row);
         self.open.insert(id, refusal);
         surplus.map(|(_, old)| old)
     }
 
-    /// Takes out what a client makes good with `need`, as `kind` and where it fits. Beside each:
-    /// true when no other refusal is left that its frame brought.
+    /// Takes out what a client makes good with `need`, as one of `kinds`, in the order of the
+    /// refusals. Beside each: true when nothing else is left that its frame failed.
     pub(super) fn take(
         &mut self,
         need: &Need,
+        kinds: &[Resolved],
         client: ClientKey,
-        kind: impl Fn(Resolved) -> bool,
-        fits: impl Fn(&Refusal) -> bool,
+        which: Which,
     ) -> Vec<(Refusal, Resolved, bool)> {
-        let places = Listed::of_client(need, client);
-        let lists = places.iter().filter_map(|place| self.lists.get(place));
-        let mut found: Vec<(u64, Resolved)> = lists
-            .flatten()
-            .filter_map(|id| {
-                let refusal = self.open.get(id).filter(|refusal| fits(refusal))?;
-                let mut needs = refusal.needs.iter();
-                let (_, as_what) =
-                    needs.find(|(known, as_what)| known == need && kind(*as_what))?;
-                Some((*id, *as_what))
-            })
-            .collect();
+        let mut found = Vec::new();
+        for kind in kinds {
+            for place in Listed::of_client(need, *kind, client) {
+                let Some(list) = self.lists.get(&place) else {
+                    continue;
+                };
+                for ranks in which.ranks().into_iter().filter(|ranks| !ranks.is_empty()) {
+                    let ids = list.range((ranks.start, 0)..(ranks.end, 0));
+                    found.extend(ids.map(|(_, id)| (*id, *kind)));
+                }
+            }
+        }
         found.sort_unstable_by_key(|(id, _)| *id);
         let mut taken = Vec::with_capacity(found.len());
         for (id, as_what) in found {
             if let Some(refusal) = self.open.remove(&id) {
                 self.unlist(id, &refusal);
-                let is_last = !self.shares_frame(id, refusal.row);
+                let is_last = self.frames.leave(refusal.row, true);
                 taken.push((refusal, as_what, is_last));
             }
         }
         taken
     }
 
-    /// Those of one frame stand side by side.
-    fn shares_frame(&self, id: u64, row: RowId) -> bool {
-        let before = self.open.range(..id).next_back();
-        let after = self.open.range(id..).next();
-        [before, after]
-            .into_iter()
-            .flatten()
-            .any(|(_, other)| other.row == row)
-    }
-
     fn unlist(&mut self, id: u64, refusal: &Refusal) {
-        for (need, _) in &refusal.needs {
+        for need in &refusal.needs {
+            let listed = (refusal.rank(&need.0), id);
             for place in Listed::of_refusal(need, refusal.client) {
                 let Some(list) = self.lists.get_mut(&place) else {
                     continue;
                 };
-                if let Ok(at) = list.binary_search(&id) {
-                    list.remove(at);
-                }
+                list.remove(&listed);
                 if list.is_empty() {
                     self.lists.remove(&place);
                 }
@@ -286,23 +323,86 @@ mod tests {
         }
     }
 
+    const ALL: [Resolved; 3] = [Resolved::Auth, Resolved::Era, Resolved::Session];
+
+    fn add(refusals: &mut Refusals, refusal: Refusal) -> Option<Refusal> {
+        refusals.failed(refusal.row);
+        refusals.add(refusal)
+    }
+
     #[test]
     fn the_oldest_go_at_the_bound_and_leave_no_trace() {
         let mut refusals = Refusals::default();
         let count = 3 * MAX_REFUSALS as u64;
         for seq in 0..count {
-            let given_up = refusals.add(refusal(seq, &format!("t{}", seq % 7)));
+            let given_up = add(&mut refusals, refusal(seq, &format!("t{}", seq % 7)));
             assert_eq!(given_up.is_some(), seq >= MAX_REFUSALS as u64);
         }
         assert_eq!(refusals.open.len(), MAX_REFUSALS);
         assert_eq!(refusals.forgotten(), (count - MAX_REFUSALS as u64, 0));
         let anybody = ClientKey::default();
-        let none = refusals.take(&Need::Exchange, anybody, |_| true, |_| true);
+        let none = refusals.take(&Need::Exchange, &ALL, anybody, Which::All);
         assert!(none.is_empty());
-        let is_era = |kind| kind == Resolved::Era;
-        let found = refusals.take(&Need::Greeting, anybody, is_era, |_| true);
+        let none = refusals.take(&Need::Greeting, &[Resolved::Session], anybody, Which::All);
+        assert!(none.is_empty());
+        let found = refusals.take(&Need::Greeting, &[Resolved::Era], anybody, Which::All);
         assert_eq!(found.len(), MAX_REFUSALS);
+        assert!(found.is_sorted_by_key(|(one, _, _)| one.seq));
+        assert!(found.iter().all(|(_, _, last)| *last));
         assert!(refusals.is_empty() && refusals.lists.is_empty());
+        assert!(refusals.frames.is_empty());
+    }
+
+    #[test]
+    fn only_those_before_or_of_other_exchanges_are_taken() {
+        let taken = |need: Need, which| {
+            let mut refusals = Refusals::default();
+            for seq in [3, 5, 4] {
+                let mut one = refusal(seq, "t");
+                one.needs.push((Need::Exchange, Resolved::Auth));
+                add(&mut refusals, one);
+            }
+            let found = refusals.take(&need, &ALL, ClientKey::default(), which);
+            let left = refusals.open.len();
+            assert_eq!(found.len() + left, 3);
+            found
+                .iter()
+                .map(|(one, _, _)| one.seq.0)
+                .collect::<Vec<_>>()
+        };
+        let operation = || Need::Operation("tools/call".into(), Some("t".into()));
+        assert_eq!(taken(Need::Greeting, Which::All), [3, 5, 4]);
+        assert_eq!(taken(Need::Greeting, Which::Before(Seq(5))), [3, 4]);
+        assert_eq!(taken(operation(), Which::Before(Seq(4))), [3]);
+        assert_eq!(taken(operation(), Which::Before(Seq(3))), [0; 0]);
+        assert_eq!(taken(Need::Exchange, Which::Except(5)), [3, 4]);
+        assert_eq!(taken(Need::Exchange, Which::Except(9)), [3, 5, 4]);
+    }
+
+    #[test]
+    fn a_frame_stays_errored_for_what_nothing_makes_good() {
+        let last = |surplus: bool, unremembered: bool| {
+            let mut refusals = Refusals::default();
+            add(&mut refusals, refusal(1, "a"));
+            if unremembered {
+                refusals.failed(refusal(1, "b").row);
+            }
+            add(&mut refusals, refusal(1, "c"));
+            let others = MAX_REFUSALS as u64 - if surplus { 1 } else { 2 };
+            for seq in 2..2 + others {
+                add(&mut refusals, refusal(seq, "d"));
+            }
+            let mut last = Vec::new();
+            for name in ["a", "c"] {
+                let need = Need::Operation("tools/call".into(), Some(name.into()));
+                let found = refusals.take(&need, &ALL, ClientKey::default(), Which::All);
+                last.extend(found.iter().map(|(_, _, last)| *last));
+            }
+            last
+        };
+        assert_eq!(last(false, false), [false, true]);
+        assert_eq!(last(false, true), [false, false]);
+        assert_eq!(last(true, false), [false]);
     }
 
     #[test]
@@ -313,12 +413,13 @@ mod tests {
             let mut refusals = Refusals::default();
             for (seq, refused) in (1..).zip(keys().map(key)) {
                 let client = refused;
-                refusals.add(Refusal {
+                let one = Refusal {
                     client,
                     ..refusal(seq, "t")
-                });
+                };
+                add(&mut refusals, one);
             }
-            let found = refusals.take(&Need::Greeting, asking, |_| true, |_| true);
+            let found = refusals.take(&Need::Greeting, &ALL, asking, Which::All);
             let found: Vec<_> = found.iter().map(|(one, _, _)| one.client).collect();
             let agree = |one: &ClientKey| is_same_client(*one, asking);
             let expected: Vec<_> = keys().map(key).filter(agree).collect();
@@ -330,12 +431,12 @@ mod tests {
     fn a_frame_is_free_when_its_last_refusal_goes() {
         let mut refusals = Refusals::default();
         for name in ["a", "b", "c"] {
-            refusals.add(refusal(1, name));
+            add(&mut refusals, refusal(1, name));
         }
-        refusals.add(refusal(2, "d"));
+        add(&mut refusals, refusal(2, "d"));
         let mut last = |name: &str| {
             let need = Need::Operation("tools/call".into(), Some(name.into()));
-            let found = refusals.take(&need, ClientKey::default(), |_| true, |_| true);
+            let found = refusals.take(&need, &ALL, ClientKey::default(), Which::All);
             found.iter().map(|(_, _, last)| *last).collect::<Vec<_>>()
         };
         assert_eq!(last("b"), [false]);

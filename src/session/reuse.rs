@@ -12,10 +12,7 @@ use super::{
     row::RowId,
     wording::shown,
 };
-use crate::{
-    base::Timestamp,
-    record::{HttpFields, Seq},
-};
+use crate::{base::Timestamp, record::Seq};
 
 /// Scopes of one session that are told apart (session-model.md 22.3).
 const MAX_SPACES: usize = 1_024;
@@ -125,10 +122,11 @@ impl Machine {
     }
 
     /// An `initialize` hop takes the peer of its answer (session-model.md 4.1).
-    pub(super) fn take_peer(&mut self, at: &At, http: Option<&HttpFields>, hop: HopId) {
-        let Some(peer) = http.and_then(|http| http.peer.as_deref()) else {
+    /// `peer`: its number, 0 without.
+    pub(super) fn take_peer(&mut self, at: &At, peer: u32, hop: HopId) {
+        if peer == 0 {
             return;
-        };
+        }
         let Some(entry) = self.hops.get(hop).filter(|hop| hop.client.peer == 0) else {
             return;
         };
@@ -140,7 +138,6 @@ impl Machine {
         if !greets || at.side != Side::Server {
             return;
         }
-        let peer = self.peers.number(peer);
         let named = ClientKey { peer, ..client };
         if let Some(entry) = self.hops.get_mut(hop) {
             entry.client = named;
@@ -217,16 +214,12 @@ impl Machine {
             accused: None,
         };
         // A frame that was not recorded may be its answer: nobody is accused on that (2.3.5, 5.4).
-        if at.hole > before.seq.0 || uncertain {
-            self.observe(at.row, Code::IdReusedInFlight, text);
-            return Some(Box::new(shared));
-        }
-        let told_apart = at.side == Side::Client
-            && at.exchange != 0
-            && before.exchange != 0
-            && before.exchange != at.exchange;
+        let doubtful = at.hole > before.seq.0 || uncertain;
         let new_space = self.id_spaces.start(at.client);
-        if new_space.is_none_or(|start| start <= before.seq) {
+        let same_space = new_space.is_none_or(|start| start <= before.seq);
+        if same_space && doubtful {
+            self.observe(at.row, Code::IdReusedInFlight, text);
+        } else if same_space {
             let alone = !self.warns(at.row);
             self.remark(at.row, Code::IdReusedInFlight, text);
             shared.accused = (self.head.format < ORDERED_FORMAT).then_some(Accused {
@@ -235,10 +228,14 @@ impl Machine {
                 alone,
             });
         }
+        let told_apart = at.side == Side::Client
+            && at.exchange != 0
+            && before.exchange != 0
+            && before.exchange != at.exchange;
         if told_apart {
             return None;
         }
-        self.supersede(before.call, at.ts, facts);
+        self.supersede(before.call, at.ts, doubtful, facts);
         Some(Box::new(shared))
     }
 
@@ -276,7 +273,14 @@ impl Machine {
         }
     }
 
-    fn supersede(&mut self, id: CallId, ts: Option<Timestamp>, facts: &mut Vec<Fact>) {
+    /// The id of an open call was taken by another; `doubtful`: it may have had its answer by then.
+    fn supersede(
+        &mut self,
+        id: CallId,
+        ts: Option<Timestamp>,
+        doubtful: bool,
+        facts: &mut Vec<Fact>,
+    ) {
         let request = self.change(id, facts, |call| {
             call.charge(ts, call.responder_acts());
             call.state = CallState::Superseded;
@@ -285,9 +289,10 @@ impl Machine {
         });
         if let Some((request, hops)) = request {
             self.stop_hops(&hops);
-            if let Some(request) = request {
+            if let Some(request) = request.filter(|_| !doubtful) {
                 self.mark_problem(request);
             }
         }
+        self.let_go(id);
     }
 }

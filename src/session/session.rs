@@ -11,7 +11,7 @@ use super::{
     client::{Client, Implementation},
     counters::Counters,
     extra::Extra,
-    late::{Frame, Late},
+    late::{Late, Metas},
     machine::Machine,
     row::{Kind, Row, RowId},
     seqs::Seqs,
@@ -68,7 +68,7 @@ pub struct Session {
     pub(super) conflicts_beyond: u64,
     pub(super) late: Late,
     /// Records of the recorder itself, held for a new fold.
-    pub(super) metas: Vec<Frame>,
+    pub(super) metas: Metas,
     /// Bytes of frames are held, until memory is short.
     pub(super) holds: bool,
     /// Every frame that was folded is still held: a new fold is possible.
@@ -98,7 +98,7 @@ impl Session {
             conflicts: BTreeSet::new(),
             conflicts_beyond: 0,
             late: Late::default(),
-            metas: Vec::new(),
+            metas: Metas::default(),
             holds,
             whole: holds,
             folded: Seq(0),

@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn what_only_some_calls_have_is_given_back_too() {
         let mut atoms = Atoms::default();
-        let changes: [fn(&mut Call); 12] = [
+        let changes: [fn(&mut Call); 13] = [
             |call| call.link(row(5)),
             |call| call.link(row(500)),
             |call| call.hops[0].request.index = 3,
@@ -226,6 +226,10 @@ mod tests {
             |call| (call.state, call.late_result) = (CallState::Cancelled, true),
             |call| (call.lost, call.refused, call.http_status) = (true, true, 502),
             |call| call.resolved = Some(Resolved::Auth),
+            |call| {
+                call.state = CallState::Superseded;
+                call.set_maybe_lost();
+            },
             |call| (call.task_id, call.mark) = (Some("task".into()), time(7)),
         ];
         for (index, change) in changes.into_iter().enumerate() {

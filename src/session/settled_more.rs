@@ -47,6 +47,7 @@ struct Rare {
     cancel_requested: bool,
     task_input: bool,
     refused: bool,
+    uncertain: bool,
 }
 
 impl More {
@@ -105,6 +106,7 @@ impl Rare {
             cancel_requested: call.cancel_requested,
             task_input: call.task_input,
             refused: call.refused,
+            uncertain: call.uncertain,
         }
     }
 
@@ -126,6 +128,9 @@ impl Rare {
         (call.late_result, call.lost, call.retired) = (self.late_result, self.lost, self.retired);
         (call.undelivered, call.refused) = (self.undelivered, self.refused);
         call.task_input = self.task_input;
+        if self.uncertain {
+            call.set_maybe_lost();
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use super::canonical;
 
 /// Who sent a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Side {
     Client,
     Server,

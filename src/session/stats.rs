@@ -185,6 +185,8 @@ pub struct ToolStats {
     pub max_result_bytes: u64,
     /// Bytes of a result are a floor or an estimate: its frame was truncated or redacted.
     pub bytes_approximate: bool,
+    /// Results of which that is true.
+    pub(super) approximate_results: u64,
 }
 
 impl ToolStats {
@@ -237,8 +239,14 @@ mod tests {
             tool.measure(whole, server);
         }
         assert_eq!(tool.server().len(), 4);
-        assert_eq!([25, 50, 75, 100].map(|at| tool.server().percentile(at)), [5, 10, 20, 30]);
-        assert_eq!([25, 50, 75, 100].map(|at| tool.durations.percentile(at)), [10, 20, 30, 100]);
+        assert_eq!(
+            [25, 50, 75, 100].map(|at| tool.server().percentile(at)),
+            [5, 10, 20, 30]
+        );
+        assert_eq!(
+            [25, 50, 75, 100].map(|at| tool.durations.percentile(at)),
+            [10, 20, 30, 100]
+        );
     }
 
     #[test]

@@ -152,8 +152,8 @@ impl Machine {
 
     /// The open subscription whose answer is the stream that a frame came on.
     fn stream_of_exchange(&self, at: &At) -> Option<CallId> {
-        let hops = self.hops.of_exchange(at.exchange).iter();
-        hops.filter_map(|hop| self.hops.get(*hop))
+        let hops = self.hops.exchanges.streams(at.exchange);
+        hops.filter_map(|hop| self.hops.get(hop))
             .map(|hop| hop.call)
             .find(|call| self.streams.get(*call).is_some())
     }

@@ -283,7 +283,7 @@ impl Machine {
         };
         let gone = |call: &Call| call.is_over() && call.last_row < first;
         if self.call(id).is_some_and(|call| gone(&call)) {
-            self.calls.remove(id);
+            self.drop_call(id);
         }
     }
 }

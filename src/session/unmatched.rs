@@ -3,6 +3,7 @@
 
 use super::{
     classify::Parts,
+    early::Said,
     hops::Side,
     key::Key,
     machine::{At, Machine},
@@ -41,7 +42,8 @@ impl Machine {
         if counted {
             self.mark_errored(at.row);
         }
-        let before = (self.counters.warnings, *self.unlinked.of(at.side.other()));
+        let faulty = self.warns(at.row);
+        let before = *self.unlinked.of(at.side.other());
         match &key {
             // A body of a refusal: whatever its id, it belongs to the exchange (8.1).
             _ if fails && at.status >= 400 => {}
@@ -49,9 +51,14 @@ impl Machine {
             Some(key) => self.judge_unmatched(at, http, parts, key, several),
         }
         if let Some(key) = key {
-            let excused = before.1 > *self.unlinked.of(at.side.other());
-            let warned = self.counters.warnings > before.0;
-            self.note_early(At { counted, ..*at }, key, parts, (excused, warned));
+            let said = Said {
+                excused: before > *self.unlinked.of(at.side.other()),
+                warned: !faulty && self.warns(at.row),
+                faulty,
+                counted,
+            };
+            let peer = http.and_then(|http| http.peer.as_deref());
+            self.note_early(at, key, (parts, peer), said);
         }
     }
 
@@ -61,7 +68,7 @@ impl Machine {
         // The answer to a notification: it has no id because nothing could be named.
         let to_notification = at.exchange != 0
             && self.exchanges.contains(&at.exchange)
-            && self.hops.of_exchange(at.exchange).is_empty();
+            && self.hops.exchanges.is_idle(at.exchange);
         if hidden || at.truncated || parts.error.is_none() && parts.result.is_none() {
             return;
         }
@@ -155,15 +162,6 @@ impl Machine {
             let near = !at.http || hop.conn == at.conn || hop.client == at.client;
             hop.waiting && near
         })
-    }
-
-    /// Takes back what was said of an answer that came before its request.
-    pub(super) fn withdraw_unmatched(&mut self, at: &At, (excused, warned): (bool, bool)) {
-        if excused {
-            let cut = self.unlinked.of(at.side.other());
-            *cut = cut.saturating_add(1);
-        }
-        self.withdraw_all(at.row, &PROVISIONAL, warned);
     }
 
     /// Takes remarks back; `warned` tells that they are what made the frame count as warned, for a

@@ -117,11 +117,21 @@ fn what_is_meant_by_a_cancellation() {
 
 /// The text of the only remark of a script.
 fn text_of(script: &str) -> String {
-    fold(script, Limits::NONE, |session| {
-        let rows = (0..session.row_count()).filter_map(|at| session.row(at));
-        let mut texts = rows.filter_map(|row| session.extra(row.id));
-        texts.next().unwrap().remarks[0].text.to_string()
-    })
+    let text = |limits| {
+        fold(script, limits, |session| {
+            let rows = (0..session.row_count()).filter_map(|at| session.row(at));
+            let mut texts = rows.filter_map(|row| session.extra(row.id));
+            texts.next().unwrap().remarks[0].text.to_string()
+        })
+    };
+    // Whatever left memory.
+    let whole = text(Limits::NONE);
+    let short = Limits {
+        body_bytes: Some(1),
+        rows: Some(1),
+    };
+    assert_eq!(text(short), whole, "{script}");
+    whole
 }
 
 #[test]
@@ -135,6 +145,11 @@ fn distances_are_told_to_the_millisecond() {
     assert_eq!(
         text_of(race),
         "client: cancelled a request 12 ms after the server had answered it"
+    );
+    let parked = "> Q1 call t, @250 < R1 IR{k;st=A}, stderr \"x\", @500 > N cancelled{1}";
+    assert_eq!(
+        text_of(parked),
+        "client: cancelled a request 250 ms after the server had answered it"
     );
     let back = "> Q1 call t, @250 < R1 {}, @10 > N cancelled{1}";
     assert_eq!(

@@ -216,7 +216,15 @@ fn closed_exchanges_8_3_beside_the_table() {
         // Streams are resumable up to 2025-11-25, and nobody knows of those that declare nothing.
         (
             "declared 2025-11-25: > Q1 call t [x=4], closed: server [x=4]",
-            "pending | errors=0 !",
+            "pending not-uncertain | errors=0 ! server-disconnected@1",
+        ),
+        (
+            "declared 2025-11-25: > Q1 call t [x=4], closed: server, shutdown [x=4]",
+            "pending uncertain | errors=0 !",
+        ),
+        (
+            "declared 2025-11-25: > Q1 call t [x=4], < R1 {} [x=4], closed: server [x=4]",
+            "completed | errors=0 !",
         ),
         (
             "declared latest: > Q1 call t [x=4], closed: client [x=4]",
@@ -274,4 +282,40 @@ fn closed_exchanges_8_3_beside_the_table() {
         "a".repeat(64 << 10)
     );
     check(&declared(&long), "completed result_truncated | errors=0");
+}
+
+#[test]
+fn what_is_told_again_of_an_exchange_concerns_the_requests_since() {
+    let closed = "closed: client [x=4]";
+    let cases = [
+        (
+            format!("> Q1 call t [x=4 v=2025-11-25], {closed}, {closed}"),
+            "pending uncertain | ! client-disconnected@1",
+        ),
+        (
+            format!(
+                "> Q1 call t [x=4 v=2025-11-25], {closed}, > Q2 call u [x=4 v=2025-11-25], {closed}"
+            ),
+            "pending uncertain, pending uncertain | ! client-disconnected@1 client-disconnected@3",
+        ),
+        // What a response that went by unread did is no reason to tell it less.
+        (
+            format!("> Q1 call t [x=4 v=2025-11-25], < H200 [unobserved x=4], {closed}"),
+            "pending uncertain | ! client-disconnected@1",
+        ),
+        // Nobody waited in between: the exchange is as new.
+        (
+            format!(
+                "> Q1 call t [x=4 v=2025-11-25], {closed}, < R1 {{}} [x=4], > Q2 call u [x=4 v=2025-11-25], {closed}"
+            ),
+            "completed, pending uncertain | ! client-disconnected@1 client-disconnected@4",
+        ),
+        (
+            "> Q1 call t [x=4], < H200 [unobserved x=4], > Q2 call u [x=4]".to_owned(),
+            "pending uncertain, pending not-uncertain | !",
+        ),
+    ];
+    for (text, expected) in cases {
+        check(&text, expected);
+    }
 }

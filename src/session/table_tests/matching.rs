@@ -275,3 +275,32 @@ fn a_warning_that_is_taken_back_is_not_counted_when_its_row_is_gone() {
         });
     }
 }
+
+#[test]
+fn a_frame_of_the_server_is_for_who_asked_last_on_its_connection() {
+    let expected = "completed, completed | !";
+    for (between, expected) in [
+        ("> N y [c=h:1 peer=q x=2]", expected),
+        ("> [N y, N z] [c=h:1 peer=q x=2]", expected),
+        (
+            "> R9 {} [c=h:1 peer=q x=2]",
+            "completed, completed | ! response-unmatched@3",
+        ),
+        ("< N y [c=h:1 peer=q x=2]", expected),
+        // A request is what counts.
+        (
+            "> Q2 y [c=h:1 peer=q x=2]",
+            "completed, pending, pending | ! response-unmatched@5",
+        ),
+        (
+            "> [N y, Q2 y] [c=h:1 peer=q x=2]",
+            "completed, pending, pending | ! response-unmatched@6",
+        ),
+    ] {
+        let text = format!(
+            "> Q1 x [c=h:1 peer=p x=1], < R1 {{}} [c=h:1 x=1], {between}, \
+             < Q5 roots/list [c=h:1 x=9], > R5 {{}} [c=h:2 peer=p x=3]"
+        );
+        check(&text, expected);
+    }
+}

@@ -1,7 +1,7 @@
 //! Session-model.md 2: its tables as tests.
 
 use super::*;
-use crate::record::Seq;
+use crate::record::{Envelope, Seq};
 
 pub(super) const ROWS: &[(&str, usize)] = &[
     ("2.1", SAME.len() + CONFLICTS.len() + 1),
@@ -128,4 +128,58 @@ fn a_conflict_is_told_once_with_its_first_number() {
         );
         assert_eq!(session.row(0).unwrap().id.seq, Seq(1));
     });
+}
+
+#[test]
+fn records_of_the_recorder_are_held_and_released_like_bodies() {
+    let record = script::session("closed: client [x=9]").unwrap().remove(0);
+    let asked = script::session("> Q1 call t, < R1 {}").unwrap();
+    let with_records = |limits: Limits, late: bool| {
+        let mut model = Model::new(limits);
+        let mut ingest = |envelope: &Envelope, seq: u64| {
+            let mut envelope = envelope.clone();
+            envelope.seq = Seq(seq);
+            model.ingest(&key(), &envelope, None, None, &mut Vec::new());
+        };
+        ingest(&asked[1], 5_000);
+        for seq in 5_001..=9_000 {
+            ingest(&record, seq);
+        }
+        // The request came later than its answer, and is sorted in as long as all is held.
+        if late {
+            ingest(&asked[0], 1);
+        }
+        model.settle(&mut Vec::new());
+        model
+    };
+    let completed = |model: &Model| {
+        let session = model.session(&key()).unwrap();
+        let approximate = !session.approximate().is_empty();
+        (session.counters().completed, approximate)
+    };
+    let mut whole = with_records(Limits::LIVE, true);
+    assert_eq!(completed(&whole), (1, false));
+    let charged = whole.body_bytes();
+    assert!(charged > 4_000 * 100, "{charged}");
+    whole.remove(&key());
+    assert_eq!(whole.body_bytes(), 0);
+    let short = Limits {
+        body_bytes: Some(100_000),
+        rows: None,
+    };
+    let model = with_records(short, false);
+    assert!(model.body_bytes() <= 100_000, "{}", model.body_bytes());
+    let model = with_records(short, true);
+    assert!(model.body_bytes() <= 100_000 && completed(&model).1);
+    // Whoever reads facts alone holds none of them, nor does one who dropped rows.
+    assert_eq!(with_records(Limits::FACTS, false).body_bytes(), 0);
+    let rows = Limits {
+        body_bytes: None,
+        rows: Some(1),
+    };
+    let mut model = with_records(rows, false);
+    let mut more = asked[0].clone();
+    more.seq = Seq(9_001);
+    model.ingest(&key(), &more, None, None, &mut Vec::new());
+    assert!(model.body_bytes() < 10_000, "{}", model.body_bytes());
 }

@@ -14,6 +14,7 @@ mod kinds;
 mod matching;
 mod memory;
 mod merge;
+mod overtaking;
 mod progress;
 mod redaction;
 mod refetch;

@@ -157,6 +157,27 @@ fn check_repeat(script: &str, expected: &str) {
         assert_eq!(reported(session), expected, "{script}");
         assert_eq!(session.counters().warnings, 0, "{script}");
     });
+    check_released(script);
+}
+
+/// What is reported does not hang on what is held; noise drives out the rows after every frame.
+#[track_caller]
+fn check_released(script: &str) {
+    let noise = "\nstderr \"x\"\nstderr \"x\"\nstderr \"x\"\n";
+    let script: String = script.lines().map(|line| line.to_owned() + noise).collect();
+    let said = |limits| {
+        fold(&script, limits, |session| {
+            let reports: Vec<_> = session.repeated_calls().cloned().collect();
+            (session.machine.repeats.count, reports)
+        })
+    };
+    for rows in 1..9 {
+        let limits = Limits {
+            body_bytes: Some(1),
+            rows: Some(rows),
+        };
+        assert_eq!(said(limits), said(Limits::NONE), "{script}");
+    }
 }
 
 #[test]
@@ -169,12 +190,40 @@ fn repeats_18() {
 }
 
 #[test]
+fn a_call_that_left_memory_is_repeated_as_one_that_is_held() {
+    let cases = [
+        // Superseded: over, and its repeat with the same id.
+        ("> Q1 call a\n> Q1 call a\n< R1 {content:[]}", 1),
+        ("> Q1 call a\n> Q1 call a\n< E1 -1", 0),
+        ("> Q1 call a\n> Q1 call a\n> Q1 call a\n< R1 {}", 2),
+        // Its answer shows that it was no repeat.
+        (
+            "> Q1 call a [c=h:1 x=1]\n> Q1 call b [c=h:1]\n> Q2 call a [c=h:1 x=2]\n< R1 {} [c=h:1]\n< R1 {} [c=h:1 x=1]\n< R2 {} [c=h:1 x=2]",
+            0,
+        ),
+        // What HTTP failed stays failed, whatever is answered later.
+        (
+            "> Q1 call a [c=h:1 x=1]\n< H502 [c=h:1 x=1]\n> Q2 call a [c=h:1 x=2]\n< E1 -1 [c=h:1 x=1 st=404]\n< R2 {} [c=h:1 x=2]",
+            1,
+        ),
+    ];
+    for (script, count) in cases {
+        let found = fold(script, Limits::NONE, |session| {
+            session.machine.repeats.count
+        });
+        assert_eq!(found, count, "{script}");
+        check_released(script);
+    }
+}
+
+#[test]
 fn repeats_18_judged() {
     for (row, cases) in JUDGED {
         for (text, expected) in cases {
             fold(&frames(text), Limits::NONE, |session| {
                 assert_eq!(reported(session), *expected, "{row}: {text}");
             });
+            check_released(&frames(text));
         }
     }
 }
@@ -232,6 +281,7 @@ fn look_alikes_stay_silent() {
         // The answer may have gone by unrecorded.
         "#1 > Q1 call append, #3 > Q2 call append",
         "#1 > Q1 call append, #2 > Q2 call append, #9 < R2 {}",
+        "> Q1 call append\n< {\"result\":{\"x\":\"AAA [trunc]\n> Q1 call append\n< R1 {}",
         // Only a client calls tools.
         "< Q1 tools/call {name:append}, < Q2 tools/call {name:append}",
         "> Q1 prompts/get {name:append}, > Q2 prompts/get {name:append}",

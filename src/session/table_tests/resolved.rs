@@ -333,3 +333,28 @@ fn assert_falls_back(text: &str) {
         assert!(!session.is_mixed(), "{text}");
     });
 }
+
+#[test]
+fn a_frame_that_failed_more_than_was_made_good_stays_errored() {
+    let greets = "> Q3 initialize{protocolVersion:2025-11-25} [x=8], < R3 {} [x=8]";
+    let cases = [
+        (
+            "> [Q1 server/discover, Q2 call a] [x=7]",
+            "< H500 [x=7]",
+            "failed resolved not-errored, failed errored, completed | errors=1",
+        ),
+        (
+            "> [Q2 call a, Q1 server/discover] [x=7]",
+            "< H500 [x=7]",
+            "failed errored, failed resolved not-errored, completed | errors=1",
+        ),
+        (
+            "> [Q2 server/discover, Q1 server/discover] [x=7]",
+            "< H500 [x=7]",
+            "failed resolved, failed resolved, completed | errors=0",
+        ),
+    ];
+    for (asked, refused, expected) in cases {
+        check(&format!("{asked}, {refused}, {greets}"), expected);
+    }
+}

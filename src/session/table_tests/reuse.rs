@@ -7,16 +7,16 @@ fn a_lost_frame_may_be_the_answer_before_an_id_comes_again() {
     let cases = [
         (
             "#1 > Q1 call a, #3 > Q1 call b",
-            "pending uncertain, pending not-uncertain | superseded=0 uncertain=1 missing=1 ! id-reused-in-flight@3?",
+            "superseded uncertain, pending not-uncertain | superseded=1 uncertain=0 missing=1 ! id-reused-in-flight@3?",
         ),
         (
             "#1 > Q1 call a, #3 > Q1 call b, #4 < R1 {}",
-            "pending uncertain, completed | superseded=0 owed=0 ! id-reused-in-flight@3?",
+            "superseded uncertain, completed | superseded=1 owed=0 ! id-reused-in-flight@3?",
         ),
         // The second answer may be that of the first request.
         (
             "#1 > Q1 call a, #3 > Q1 call b, #4 < R1 {}, #5 < R1 {}",
-            "pending uncertain, completed | ! id-reused-in-flight@3? response-after-reuse@5",
+            "superseded uncertain, completed | ! id-reused-in-flight@3? response-after-reuse@5",
         ),
         (
             "#1 > Q1 call a, #3 > Q1 call b, #2 < R1 {}",
@@ -32,16 +32,25 @@ fn a_lost_frame_may_be_the_answer_before_an_id_comes_again() {
         ),
         (
             "#1 > Q1 call a, #3 > Q1 call b, #4 > Q1 call c",
-            "pending uncertain, superseded, pending | superseded=1 ! id-reused-in-flight@3? id-reused-in-flight@4",
+            "superseded uncertain, superseded not-uncertain, pending | superseded=2 ! id-reused-in-flight@3? id-reused-in-flight@4",
         ),
         // A cut frame may be it too.
         (
             "> Q1 call a\n< {\"result\":{\"x\":\"AAA [trunc]\n> Q1 call b",
-            "pending uncertain, pending | ! id-reused-in-flight@3?",
+            "superseded uncertain, pending | ! id-reused-in-flight@3?",
         ),
     ];
     for (text, expected) in cases {
         check(text, expected);
+    }
+    // Only an id that was taken for certain makes its first request a problem row.
+    for (text, problem) in [
+        ("#1 > Q1 call a, #3 > Q1 call b", false),
+        ("#1 > Q1 call a, #2 > Q1 call b", true),
+    ] {
+        fold(text, Limits::NONE, |session| {
+            assert_eq!(session.row(0).unwrap().flags.problem, problem, "{text}");
+        });
     }
 }
 

@@ -101,6 +101,21 @@ fn tools_17() {
             "calls=1 errors=0 approximate=true",
         ),
         (
+            "a cut result that is taken back is none",
+            "> Q1 call t [x=4 v=2026-07-28], < T \"{\"id\":1,\"result\":{\" [trunc x=4], closed: server [x=4]",
+            "calls=1 errors=1 bytes=0 approximate=false",
+        ),
+        (
+            "one of two stays a floor",
+            "> Q1 call t [x=4 v=2026-07-28], < T \"{\"id\":1,\"result\":{\" [trunc x=4], > Q2 call t [x=5 v=2026-07-28], < T \"{\"id\":2,\"result\":{\" [trunc x=5], closed: server [x=4]",
+            "calls=2 errors=1 approximate=true",
+        ),
+        (
+            "a late cut result that is taken back is none",
+            "> Q1 call t [x=4 v=2026-07-28], > N cancelled{1} [x=5], < T \"{\"id\":1,\"result\":{\" [trunc x=4], closed: server [x=4]",
+            "cancelled=1 errors=0 approximate=false",
+        ),
+        (
             "a redacted result is an estimate",
             "> Q1 call t, < R1 {content:[\"[R]\"]} [red]",
             "approximate=true",

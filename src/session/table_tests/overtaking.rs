@@ -1,0 +1,174 @@
+//! Answers that overtook their requests in an old log (session-model.md 4.4, M6): they have the
+//! effect of any other answer, whatever they say.
+
+use super::*;
+
+/// A request, its answer, and what comes after both.
+const PAIRS: &[[&str; 3]] = &[
+    ["> Q1 ping", "< R1 {}", ""],
+    ["> Q1 call t", "< R1 {content:[]}", "@40 < R1 {}"],
+    ["> Q1 call t", "< R1 {isError:true}", ""],
+    ["> Q1 call t", "< E1 -32601", ""],
+    ["> Q1 call t", "< E1 -32603", "@40 > Q2 call t, @50 < R2 {}"],
+    ["> Q1 server/discover", "< E1 -32601", ""],
+    [
+        "> Q1 server/discover [v=2026-07-28]",
+        "< E1 -32022 {supported:[2025-11-25]}",
+        "@40 > Q2 initialize{protocolVersion:2025-11-25}, @50 < R2 {}",
+    ],
+    [
+        "> Q1 initialize{protocolVersion:2025-11-25}",
+        "< R1 {protocolVersion:2025-06-18,serverInfo:{name:s,version:1}}",
+        "@40 > Q2 ping, @50 < R2 {}, @60 > Q2 ping",
+    ],
+    [
+        "> Q1 tools/list",
+        "< R1 {tools:[a,b]}",
+        "@40 > Q2 call a, @50 > Q3 call c",
+    ],
+    [
+        "> Q1 tools/list [v=2026-07-28]",
+        "< R1 {resultType:complete,ttlMs:-1,cacheScope:x,tools:[a]}",
+        "@40 > Q2 tools/list [v=2026-07-28]",
+    ],
+    [
+        "> Q1 tools/list [v=2026-07-28]",
+        "< R1 {resultType:complete,ttlMs:1000,cacheScope:private,tools:[a],nextCursor:p}",
+        "@40 > Q2 tools/list {cursor:p} [v=2026-07-28], @50 > Q3 tools/list {cursor:p} [v=2026-07-28]",
+    ],
+    [
+        "> Q1 call b",
+        "< R1 IR{k;st=S}",
+        "@40 > Q2 retry{k;st=S}, @50 < R2 {}",
+    ],
+    [
+        "> Q1 call b",
+        "< R1 IR{login:elicitation;st=S}",
+        "@40 > Q2 retry{login: accept;st=T}, @50 < R2 {}",
+    ],
+    [
+        "> Q1 call s",
+        "< R1 {resultType:task,taskId:t,status:working}",
+        "@40 < N notifications/tasks{t,failed}",
+    ],
+    [
+        "> Q1 call s{task:{}}",
+        "< R1 {task:{taskId:t,status:working}}",
+        "@40 > Q2 tasks/result{t}, @50 < R2 {isError:true}",
+    ],
+    ["> Q1 tasks/get{t}", "< R1 {taskId:t,status:completed}", ""],
+    [
+        "< Q1 elicitation/create{form}",
+        "> R1 {action:decline}",
+        "@40 > N x",
+    ],
+    ["< Q1 elicitation/create{form}", "> E1 -1", ""],
+    ["< Q1 sampling/createMessage", "> E1 -1", ""],
+    [
+        "> Q1 subscriptions/listen",
+        "< R1 {}",
+        "@40 < N tools/list_changed{sub 1}",
+    ],
+];
+
+/// What must not depend on which of the two came first.
+fn known(session: &Session) -> String {
+    let mut counters = session.counters().clone();
+    counters.dropped_from_memory = 0;
+    let calls: Vec<_> = session.calls().map(|call| words_of(&call)).collect();
+    let inventory = session.inventory(ListKind::Tools).map(|found| {
+        let entries = found.entries();
+        let names: Vec<_> = entries.iter().map(|one| one.name().to_owned()).collect();
+        (found.complete, names)
+    });
+    let questions: Vec<_> = session
+        .elicitations()
+        .into_iter()
+        .map(|row| {
+            (
+                row.key.clone(),
+                row.action.clone(),
+                row.answer_error,
+                row.pending,
+            )
+        })
+        .collect();
+    let tasks: Vec<_> = session
+        .tasks()
+        .into_iter()
+        .map(|task| (task.id.clone(), task.status.clone(), task.call))
+        .collect();
+    let codes: Vec<_> = remarks_of(session)
+        .into_iter()
+        .map(|remark| remark.split('@').next().unwrap_or_default().to_owned())
+        .filter(|code| code != "response-after-reuse" && code != "response-duplicate")
+        .collect();
+    let streams: Vec<_> = session.subscriptions().map(|one| one.end).collect();
+    format!(
+        "{calls:?}\n{:?} {:?} {:?}\n{inventory:?} {questions:?} {tasks:?} {streams:?}\n{:?} {codes:?} {}",
+        session.protocol_version(),
+        session.server_info().map(|raw| raw.bytes().clone()),
+        session.machine.peers.stated.supported,
+        session.usage(),
+        counters.errors,
+    )
+}
+
+fn known_of(text: &str) -> String {
+    fold(text, Limits::NONE, known)
+}
+
+#[test]
+fn an_answer_ahead_of_its_request_says_all_that_it_says_behind_it() {
+    for [request, answer, then] in PAIRS {
+        let in_order = known_of(&format!("@10 {request}, @10 {answer}\n{then}"));
+        let ahead = known_of(&format!("@10 {answer}, @10 {request}\n{then}"));
+        assert_eq!(ahead, in_order, "{request}");
+        // Too early, and in a log that numbers both directions in one order, it answers nothing.
+        let long_ago = known_of(&format!("@10 {answer}, @31 {request}\n{then}"));
+        let ordered = known_of(&format!(
+            "meta {{format:7}}, @10 {answer}, @10 {request}\n{then}"
+        ));
+        for other in [long_ago, ordered] {
+            assert_ne!(other, in_order, "{request}");
+        }
+    }
+}
+
+#[test]
+fn a_row_that_left_memory_counts_as_one_that_is_held() {
+    let limits = Limits {
+        body_bytes: Some(1),
+        rows: Some(1),
+    };
+    let figures = |text: &str, limits| {
+        fold(text, limits, |session| {
+            let counters = session.counters();
+            let tools = session.tools();
+            let (errors, warnings) = (counters.errors, counters.warnings);
+            format!("{errors} {warnings} {} {tools:?}", counters.pending)
+        })
+    };
+    let faulty = "< {\"id\":1,\"result\":{\"resultType\":\"complete\",\"tools\":[]}}\n";
+    let more = [
+        [faulty, "> Q1 tools/list [v=2026-07-28]"],
+        ["< E1 -1,", "> Q1 tasks/result{t}"],
+        ["< E1 -1,", "> Q1 ping"],
+    ];
+    let pairs = PAIRS.iter().map(|[request, answer, _]| [*answer, *request]);
+    for [answer, request] in pairs.chain(more) {
+        let answer = answer.trim_end_matches(',');
+        for before in [
+            "",
+            "> Q9 call s{task:{}}, < R9 {task:{taskId:t,status:working}}\n",
+        ] {
+            let text =
+                format!("{before}@10 {answer}\n@10 stderr \"x\"\n@10 stderr \"x\"\n@10 {request}");
+            assert_eq!(
+                figures(&text, limits),
+                figures(&text, Limits::NONE),
+                "{text}"
+            );
+        }
+    }
+}
