@@ -46,6 +46,11 @@ impl Gone {
 }
 
 impl Fate {
+    /// One of several requests was answered, perhaps this one; what is settled stays so.
+    pub(super) fn doubt(&mut self) {
+        self.uncertain |= self.state == CallState::Superseded;
+    }
+
     pub(super) fn of(call: &Call) -> Self {
         Self {
             state: call.state,

@@ -275,12 +275,22 @@ impl Machine {
         self.calls.remove(id);
     }
 
-    /// A call that had left memory was answered after all.
-    pub(super) fn gone_answered(&mut self, id: CallId, facts: &mut Vec<Fact>) {
+    /// Something became known of a call that had left memory.
+    pub(super) fn change_gone(
+        &mut self,
+        id: CallId,
+        change: impl Fn(&mut Fate),
+        facts: &mut Vec<Fact>,
+    ) {
         let repeats = &mut self.repeats;
-        for number in
-            [repeats.by_earlier.get(&id), repeats.by_repeat.get(&id)].map(Option::<&u64>::copied)
+        if let Some(key) = repeats.by_attempt.get(&id)
+            && let Some(attempt) = repeats.attempts.get_mut(key)
+            && let Some(gone) = &mut attempt.gone
         {
+            change(&mut gone.fate);
+        }
+        let numbers = [repeats.by_earlier.get(&id), repeats.by_repeat.get(&id)];
+        for number in numbers.map(Option::<&u64>::copied) {
             let Some(report) = number.and_then(|number| repeats.report_mut(number)) else {
                 continue;
             };
@@ -290,7 +300,7 @@ impl Machine {
                 &mut report.repeat
             };
             if let Some(fate) = fate {
-                fate.answered = true;
+                change(fate);
             }
         }
         self.judge_repeats_of(id, facts);
