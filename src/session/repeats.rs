@@ -351,7 +351,7 @@ impl Machine {
         let (Some(earlier), Some(repeat)) = (earlier, repeat) else {
             return;
         };
-        let verdict = verdict(&earlier, &repeat).filter(|_| !harmless);
+        let verdict = verdict(earlier, repeat).filter(|_| !harmless);
         self.say(number, verdict, facts);
     }
 
