@@ -4,6 +4,7 @@ use super::{
     call::{Call, CallId, CallState},
     classify::Parts,
     fact::Fact,
+    fates::Fate,
     hops::{HopId, Side},
     key::Key,
     machine::{Answer, At, Machine},
@@ -72,7 +73,9 @@ impl Machine {
         let all = self.hops.with_key(at.side.other(), key);
         let fitting = all.filter(|(_, hop)| !hop.answered && hop.client.agrees(at.client));
         for call in fitting.map(|(_, hop)| hop.call).collect::<Vec<_>>() {
-            self.change(call, facts, Call::set_maybe_lost);
+            if self.change(call, facts, Call::set_maybe_lost).is_none() {
+                self.change_gone(call, Fate::doubt, facts);
+            }
         }
     }
 
@@ -104,7 +107,7 @@ impl Machine {
             }
         });
         if held.is_none() {
-            self.gone_answered(call, facts);
+            self.change_gone(call, |fate| fate.answered = true, facts);
         }
         held.map(|()| call)
     }

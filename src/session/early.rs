@@ -45,6 +45,10 @@ struct Early {
 
 /// What was made of an answer that seemed to answer nothing.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent marks, not states of one machine"
+)]
 pub(super) struct Said {
     /// A request that was cut was spent for it.
     pub(super) excused: bool,

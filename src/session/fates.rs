@@ -46,6 +46,11 @@ impl Gone {
 }
 
 impl Fate {
+    /// One of several requests was answered, perhaps this one; what is settled stays so.
+    pub(super) fn doubt(&mut self) {
+        self.uncertain |= self.state == CallState::Superseded;
+    }
+
     pub(super) fn of(call: &Call) -> Self {
         Self {
             state: call.state,
@@ -61,7 +66,7 @@ impl Fate {
 
     /// True when a client that sends the call again cannot know how it ended; an answer may have gone
     /// by unrecorded: then it knew.
-    pub(super) fn is_unknown(&self) -> bool {
+    pub(super) fn is_unknown(self) -> bool {
         let unknown = match self.state {
             CallState::Pending(on) => on == WaitingOn::Responder,
             CallState::Cancelled | CallState::Superseded => true,
@@ -71,18 +76,18 @@ impl Fate {
         unknown && !self.uncertain
     }
 
-    pub(super) fn is_cancelled(&self) -> bool {
+    pub(super) fn is_cancelled(self) -> bool {
         self.cancelled || self.state == CallState::Cancelled
     }
 
     /// Answered with success, be it late.
-    fn ran_well(&self) -> bool {
+    fn ran_well(self) -> bool {
         !self.errored && !self.tool_error && (self.state == CallState::Completed || self.late)
     }
 }
 
 /// `None` when nothing is to be said; else whether both ran for certain.
-pub(super) fn verdict(earlier: &Fate, repeat: &Fate) -> Option<bool> {
+pub(super) fn verdict(earlier: Fate, repeat: Fate) -> Option<bool> {
     if repeat.state == CallState::Failed || repeat.errored || earlier.uncertain {
         return None;
     }

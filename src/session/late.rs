@@ -99,10 +99,10 @@ impl Metas {
         charge
     }
 
-    /// Time of the oldest.
-    pub(super) fn oldest(&self) -> Option<Option<Timestamp>> {
+    /// Time of the oldest in nanoseconds, the smallest where it has none; `None` without any.
+    pub(super) fn oldest(&self) -> Option<i64> {
         let (_, frame) = self.frames.first_key_value()?;
-        Some(frame.envelope.ts)
+        Some(frame.envelope.ts.map_or(i64::MIN, Timestamp::as_nanos))
     }
 }
 

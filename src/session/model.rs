@@ -320,16 +320,15 @@ impl Session {
     /// Time of what leaves next: the records of the recorder, then the oldest row with bytes in
     /// memory, the newest row left out.
     fn next_held_ts(&mut self, newest: Option<Seq>) -> Option<i64> {
-        let nanos = |ts: Option<Timestamp>| ts.map_or(i64::MIN, Timestamp::as_nanos);
         if let Some(oldest) = self.metas.oldest() {
-            return Some(nanos(oldest));
+            return Some(oldest);
         }
         let mut position = self.machine.rows.lower_bound(self.next_held);
         while let Some(row) = self.machine.rows.get(position) {
             if row.held.is_some() {
                 self.next_held = row.id();
                 let is_newest = Some(row.id().seq) == newest;
-                return (!is_newest).then(|| nanos(row.ts()));
+                return (!is_newest).then(|| row.ts().map_or(i64::MIN, Timestamp::as_nanos));
             }
             position += 1;
         }

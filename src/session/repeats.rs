@@ -295,12 +295,22 @@ impl Machine {
         self.calls.remove(id);
     }
 
-    /// A call that had left memory was answered after all.
-    pub(super) fn gone_answered(&mut self, id: CallId, facts: &mut Vec<Fact>) {
+    /// Something became known of a call that had left memory.
+    pub(super) fn change_gone(
+        &mut self,
+        id: CallId,
+        change: impl Fn(&mut Fate),
+        facts: &mut Vec<Fact>,
+    ) {
         let repeats = &mut self.repeats;
-        for number in
-            [repeats.by_earlier.get(&id), repeats.by_repeat.get(&id)].map(Option::<&u64>::copied)
+        if let Some(key) = repeats.by_attempt.get(&id)
+            && let Some(attempt) = repeats.attempts.get_mut(key)
+            && let Some(gone) = &mut attempt.gone
         {
+            change(&mut gone.fate);
+        }
+        let numbers = [repeats.by_earlier.get(&id), repeats.by_repeat.get(&id)];
+        for number in numbers.map(Option::<&u64>::copied) {
             let Some(report) = number.and_then(|number| repeats.report_mut(number)) else {
                 continue;
             };
@@ -310,7 +320,7 @@ impl Machine {
                 &mut report.repeat
             };
             if let Some(fate) = fate {
-                fate.answered = true;
+                change(fate);
             }
         }
         self.judge_repeats_of(id, facts);
@@ -361,7 +371,7 @@ impl Machine {
         let (Some(earlier), Some(repeat)) = (earlier, repeat) else {
             return;
         };
-        let verdict = verdict(&earlier, &repeat).filter(|_| !harmless);
+        let verdict = verdict(earlier, repeat).filter(|_| !harmless);
         self.say(number, verdict, facts);
     }
 

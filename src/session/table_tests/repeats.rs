@@ -201,6 +201,19 @@ fn a_call_that_left_memory_is_repeated_as_one_that_is_held() {
             "> Q1 call a [c=h:1 x=1]\n> Q1 call b [c=h:1]\n> Q2 call a [c=h:1 x=2]\n< R1 {} [c=h:1]\n< R1 {} [c=h:1 x=1]\n< R2 {} [c=h:1 x=2]",
             0,
         ),
+        // Nobody knows which of several was answered.
+        (
+            "> Q2 call a [c=h:1]\n> Q2 call b [x=2 peer=q]\n> Q2 call b [x=2 peer=q]\n< R2 {}",
+            0,
+        ),
+        (
+            "> Q2 call b [x=2 peer=q]\n> Q2 call b [x=2 peer=q]\n< R2 {} [c=h:7]\n< R2 {} [c=h:7]",
+            0,
+        ),
+        (
+            "> Q1 call a [c=h:1]\n> Q2 call b [x=2 peer=q]\n> Q2 call b [x=2 peer=q]\n< R2 {resultType:complete,tools:[a,b]} [c=h:7]\n< R2 {resultType:complete,tools:[a,c]} [c=h:7]",
+            0,
+        ),
         // What HTTP failed stays failed, whatever is answered later.
         (
             "> Q1 call a [c=h:1 x=1]\n< H502 [c=h:1 x=1]\n> Q2 call a [c=h:1 x=2]\n< E1 -1 [c=h:1 x=1 st=404]\n< R2 {} [c=h:1 x=2]",
