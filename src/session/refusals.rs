@@ -8,13 +8,14 @@ use super::{
     key::Key,
     machine::{At, Machine},
     refused::{Answered, Verdict},
+    stored::Stored,
 };
 use crate::record::HttpFields;
 
 impl Machine {
     /// Folds an HTTP answer without a JSON-RPC message (session-model.md 8.1).
     pub(super) fn transport(&mut self, at: &At, http: Option<&HttpFields>, facts: &mut Vec<Fact>) {
-        let has_body = self.rows.by_id(at.row).is_some_and(|row| row.has_body());
+        let has_body = self.rows.by_id(at.row).is_some_and(Stored::has_body);
         if at.status < 400 || self.is_sanctioned(at, http, has_body) {
             return;
         }

@@ -96,7 +96,13 @@ fn known(session: &Session) -> String {
     let tasks: Vec<_> = session
         .tasks()
         .into_iter()
-        .map(|task| (task.id.clone(), task.status.clone(), task.call))
+        .map(|task| {
+            (
+                task.id.to_string(),
+                task.status.as_deref().map(str::to_owned),
+                task.call,
+            )
+        })
         .collect();
     let codes: Vec<_> = remarks_of(session)
         .into_iter()
