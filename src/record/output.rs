@@ -11,7 +11,7 @@ use std::{
 use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
-use super::{input::FileIdentity, private::create_private_dir};
+use super::{input::FileIdentity, liveness, private::create_private_dir};
 
 /// Symbolic links that are followed; as many as Linux does.
 const MOST_LINKS: usize = 40;
@@ -105,6 +105,18 @@ impl OutputPath {
     /// True when it is this file, by whatever name.
     pub fn is(&self, file: FileIdentity) -> bool {
         self.identity == Some(file)
+    }
+
+    /// True when a regular file is there that lies in this folder.
+    pub fn is_file_in(&self, folder: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().ok();
+        let parent = self.path.parent().and_then(real);
+        matches!(self.kind, Kind::Regular(_)) && parent.is_some() && parent == real(folder)
+    }
+
+    /// True when a regular file is there that a recorder writes.
+    pub fn is_locked(&self) -> bool {
+        matches!(self.kind, Kind::Regular(_)) && liveness::is_locked(&self.path) == Some(true)
     }
 
     /// True when writing may wait for somebody who reads: a terminal, device, FIFO or descriptor.
@@ -224,7 +236,16 @@ fn is_refusal(error: &io::Error) -> bool {
 
 /// The system's reason without the name of the temporary file, which says nothing to anybody.
 fn plain(error: &io::Error) -> io::Error {
-    let code = error.raw_os_error();
+    let mut inner = error
+        .get_ref()
+        .map(|inner| inner as &(dyn std::error::Error + 'static));
+    let mut code = error.raw_os_error();
+    while let (None, Some(cause)) = (code, inner) {
+        code = cause
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::raw_os_error);
+        inner = cause.source();
+    }
     code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 

@@ -222,6 +222,25 @@ fn damage_is_told_and_not_hidden() {
     );
     let written = run(&mut export(&home, &["hole.jsonl"])).expect_code(0);
     assert_eq!(written.err(), "note: 1 frame missing\n");
+    // Being written: no damage, and not whole either.
+    let young = home.write("young.jsonl", text.trim_end_matches("}\n"));
+    let lock = fs::File::open(&young).expect("the log");
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("a lock");
+    let written = run(&mut export(&home, &["young.jsonl"])).expect_code(0);
+    assert_eq!(written.err(), "");
+    let session = document(&written.stdout)["session"].clone();
+    assert_eq!(session.get("torn_tail"), None);
+    assert_eq!(session["complete"], false);
+    let twice = lines[1]
+        .replace("second", "another")
+        .replace("first", "another");
+    assert_ne!(twice, lines[1]);
+    home.write(
+        "twice.jsonl",
+        [lines[0], lines[1], &twice].join("\n") + "\n",
+    );
+    let written = run(&mut export(&home, &["twice.jsonl"])).expect_code(0);
+    assert_eq!(written.err(), "note: 1 number has two contents\n");
 }
 
 #[test]
@@ -238,5 +257,8 @@ fn a_filter_is_named_in_the_document() {
     assert_eq!(document["calls"].as_array().map(Vec::len), Some(1));
     assert_eq!(document["calls"][0]["index"], 1);
     assert_eq!(document["events"].as_array().map(Vec::len), Some(2));
+    assert_eq!(written.err(), "");
+    let nothing = run(&mut export(&home, &["log.jsonl", "--filter", "tool:third"])).expect_code(0);
+    assert_eq!(nothing.err(), "note: no frame matches the filter\n");
     assert_eq!(document["session"]["requests"], 2);
 }

@@ -65,6 +65,37 @@ fn an_output_that_is_the_input_is_refused_by_any_name() {
 }
 
 #[test]
+fn the_log_of_a_recorded_session_is_not_replaced() {
+    let home = Home::new();
+    home.write("log.jsonl", lines().text);
+    let other = home.write("state/sessions/other-1-000000000001.jsonl", "kept");
+    let written = home.write("elsewhere.jsonl", "kept");
+    symlink(
+        "state/sessions/other-1-000000000001.jsonl",
+        home.path().join("soft"),
+    )
+    .expect("a link");
+    // As a recorder holds it.
+    let lock = fs::File::open(&written).expect("the file");
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("a lock");
+    let state = home.path().join("state");
+    for output in [other.clone(), home.path().join("soft"), written.clone()] {
+        let mut command = export(&home, &["log.jsonl", "-o"]);
+        command.arg(&output).env("MCPSNOOP_HOME", &state);
+        let refused = run(&mut command).expect_code(1);
+        let said = refused.err();
+        assert!(said.contains("is the log of a recorded session"), "{said}");
+        assert!(said.contains("hint: name another file"), "{said}");
+    }
+    assert_eq!(fs::read(&other).expect("the log"), b"kept");
+    assert_eq!(fs::read(&written).expect("the file"), b"kept");
+    drop(lock);
+    let mut command = export(&home, &["log.jsonl", "-o"]);
+    command.arg(&written).env("MCPSNOOP_HOME", &state);
+    run(&mut command).expect_code(0);
+}
+
+#[test]
 fn a_file_is_replaced_whole_keeps_its_mode_and_the_link_to_it() {
     let home = Home::new();
     let log = home.write("log.jsonl", lines().end().text);

@@ -58,6 +58,7 @@ pub(super) fn run(args: &ExportArgs, context: &Context) -> Result<Exit, Failure>
     let input = open(path.as_deref()).map_err(explained)?;
     let target = Target::look(&args.output)?;
     target.refuse_input(&input)?;
+    target.refuse_log(state.as_ref())?;
     let mut exported = match read(input, args.inner.as_deref(), context) {
         Ok(exported) => exported,
         Err(reports::Error::Log(error)) => return Err(explained(error)),
@@ -119,7 +120,11 @@ impl Asked {
                     generated_at: context.clock.now(),
                     filter: filter.map(|(query, filter)| (query.as_str(), filter)),
                 };
-                write_json(exported, options, out)
+                let events = write_json(exported, options, out)?;
+                if events == 0 && filter.is_some() {
+                    output::note("note: no frame matches the filter");
+                }
+                Ok(())
             }
         }
     }
@@ -176,6 +181,21 @@ impl<'a> Target<'a> {
         }
         Err(Failure::new(Exit::Failed, "output is the input file")
             .hint("name another file with -o"))
+    }
+
+    /// A recorded session is not replaced by what was made of another, least of all while its recorder
+    /// writes.
+    fn refuse_log(&self, state: Option<&StateDir>) -> Result<(), Failure> {
+        let Self::Path(path, target) = self else {
+            return Ok(());
+        };
+        let is_kept = state.is_some_and(|state| target.is_file_in(&state.sessions()));
+        if !is_kept && !target.is_locked() {
+            return Ok(());
+        }
+        let shown = mcpsnoop::base::quoted_bytes(path.as_os_str().as_encoded_bytes());
+        let what = format!("output `{shown}` is the log of a recorded session");
+        Err(Failure::new(Exit::Failed, what).hint("name another file with -o"))
     }
 
     fn write(
@@ -236,7 +256,18 @@ fn standard_output() -> Option<FileIdentity> {
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
     let shown = mcpsnoop::base::quoted_bytes(path.as_os_str().as_encoded_bytes());
-    Failure::new(Exit::Failed, format!("cannot write `{shown}`")).because(error)
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "name a file in a directory that you may write with -o"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room, or name a file elsewhere with -o"
+        }
+        _ => "name another file with -o",
+    };
+    Failure::new(Exit::Failed, format!("cannot write `{shown}`"))
+        .because(error)
+        .hint(hint)
 }
 
 fn of_report(error: &reports::Error) -> Failure {

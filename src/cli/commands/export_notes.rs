@@ -30,6 +30,33 @@ fn notes(exported: &Exported, is_chosen: bool) -> Vec<String> {
         let count = plural(damaged, "damaged line");
         notes.push(format!("{count} (first: line {first})"));
     }
+    let counters = exported.session().map(|session| {
+        let dropped = session.dropped_by_writer().unwrap_or(0);
+        (session.counters(), dropped)
+    });
+    if let Some((counters, dropped)) = counters {
+        for (count, one, many) in [
+            (
+                counters.conflicts,
+                "number has two contents",
+                "numbers have two contents",
+            ),
+            (
+                dropped,
+                "frame was dropped by the recorder",
+                "frames were dropped by the recorder",
+            ),
+            (
+                counters.truncated,
+                "frame was cut by the recorder",
+                "frames were cut by the recorder",
+            ),
+        ] {
+            if count > 0 {
+                notes.push(format!("{count} {}", if count == 1 { one } else { many }));
+            }
+        }
+    }
     if exported.is_torn() {
         notes.push("last line incomplete".to_owned());
     }

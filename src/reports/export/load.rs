@@ -66,6 +66,8 @@ pub struct Exported {
     others: Others,
     damage: DamageSeen,
     torn: bool,
+    /// The last line was incomplete because it is being written.
+    under_way: bool,
 }
 
 impl Loader {
@@ -185,6 +187,7 @@ impl Loader {
             others: self.others,
             damage: self.damage,
             torn: scanned.torn,
+            under_way: false,
         })
     }
 
@@ -267,7 +270,12 @@ impl Exported {
 
     /// The last line is not torn but under way: somebody is writing it.
     pub fn set_recording(&mut self) {
-        self.torn = false;
+        self.under_way = std::mem::take(&mut self.torn);
+    }
+
+    /// The log ended inside a line, torn or under way: something of it is not here.
+    pub(in crate::reports) fn ends_inside_line(&self) -> bool {
+        self.torn || self.under_way
     }
 
     /// An instant as it was recorded (export.md 3).

@@ -183,3 +183,31 @@ fn many_frames_are_written_in_order_by_several_threads() {
         assert!(found.iter().copied().eq(from..from + count), "{list}");
     }
 }
+
+#[test]
+fn elements_of_old_arrays_are_those_of_their_frame() {
+    let array = |round: usize, member: &str| {
+        let elements: Vec<_> = (0..50)
+            .map(|at| format!(r#"{{"jsonrpc":"2.0","id":{},{member}}}"#, round * 50 + at))
+            .collect();
+        format!("[{}]", elements.join(","))
+    };
+    let mut log = Log::new();
+    for round in 0..6 {
+        log = log.raw(round as u64, "c2s", &array(round, r#""method":"ping""#));
+    }
+    for round in 0..6 {
+        log = log.raw(10, "s2c", &array(round, r#""result":{}"#));
+    }
+    let document = log.document();
+    let calls = document["calls"].as_array().unwrap();
+    assert_eq!(calls.len(), 300);
+    for (at, call) in calls.iter().enumerate() {
+        let events = document["events"].as_array().unwrap();
+        assert_eq!(events[at]["raw"]["id"], at);
+        assert_eq!(events[at]["raw"]["method"], "ping");
+        assert_eq!(events[300 + at]["raw"]["id"], at);
+        assert_eq!(call["id"], at.to_string());
+        assert_eq!(call["result"], json!({}));
+    }
+}

@@ -60,7 +60,7 @@ pub(super) struct Document<'a> {
     rows: Vec<usize>,
 }
 
-/// Writes the document.
+/// Writes the document; answers how many frames it has.
 ///
 /// # Errors
 /// The log cannot be read again or became another one, or the output cannot be written.
@@ -68,7 +68,7 @@ pub fn write_json(
     exported: &Exported,
     options: JsonOptions<'_>,
     out: &mut dyn Write,
-) -> Result<(), Error> {
+) -> Result<usize, Error> {
     let session = exported.session().ok_or(Error::Changed)?;
     let filter = options.filter.map(|(_, filter)| filter);
     let selection = Selection::new(exported, session, filter)?;
@@ -88,7 +88,8 @@ pub fn write_json(
         selection,
     };
     let cut = document.cut();
-    parts::write(&cut, &document, out)
+    parts::write(&cut, &document, out)?;
+    Ok(document.rows.len())
 }
 
 impl Document<'_> {

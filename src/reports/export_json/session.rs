@@ -14,6 +14,8 @@ struct Losses {
     declared_dropped: u64,
     conflicts: u64,
     torn_tail: bool,
+    /// The last line is not here as a whole, whether it is torn or being written.
+    ends_inside_line: bool,
     /// Calls and questions to users that the model gave up at its bounds.
     given_up: bool,
 }
@@ -25,7 +27,7 @@ impl Losses {
             && self.damaged_lines == 0
             && self.declared_dropped == 0
             && self.conflicts == 0
-            && !self.torn_tail
+            && !self.ends_inside_line
             && !self.given_up
     }
 }
@@ -136,6 +138,7 @@ impl Document<'_> {
             declared_dropped: session.dropped_by_writer().unwrap_or(0),
             conflicts: session.counters().conflicts,
             torn_tail: self.exported.is_torn(),
+            ends_inside_line: self.exported.ends_inside_line(),
             given_up: forgotten.calls > 0 || forgotten.elicitations > 0,
         }
     }
