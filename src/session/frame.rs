@@ -216,8 +216,9 @@ impl Machine {
         if at.redacted {
             self.unseen.redacted = at.row.seq;
             if matches!(frame.kind, Kind::Invalid | Kind::Other) {
-                // It may have been a request, with any token.
+                // It may have been a request, with any token, or an answer.
                 self.hidden_token(at.side);
+                self.note_nameless(at);
             }
         }
         match frame.kind {

@@ -65,6 +65,9 @@ impl Machine {
     /// One whose id is null, absent or redacted.
     fn judge_nameless(&mut self, at: &At, parts: &Parts<'_>, fails: bool) {
         let hidden = parts.id.is_some_and(|id| is_redacted(id, at.redacted));
+        if hidden {
+            self.note_nameless(at);
+        }
         // The answer to a notification: it has no id because nothing could be named.
         let to_notification = at.exchange != 0
             && self.exchanges.contains(&at.exchange)
