@@ -11,6 +11,7 @@ use super::{
     remark::Code,
     wording::shown,
 };
+use crate::record::Seq;
 
 impl Machine {
     /// Folds a further answer to a hop that has one.
@@ -46,13 +47,20 @@ impl Machine {
         } else {
             let text =
                 format!("{who}: answered the id {id} again; the first answer is frame {first}");
-            if self.hops.hides_one(at.side.other()) {
-                // A request whose id redaction took away may have used it again.
+            if self.may_be_asked_unseen(at) {
                 self.observe(at.row, Code::ResponseDuplicate, text);
             } else {
                 self.remark_if_read(at, first, Code::ResponseDuplicate, text);
             }
         }
+    }
+
+    /// True when a request that nobody could read, wherever it stood, may have had the id too, and the
+    /// answer be its own. One before the first request that is known may have been cancelled, or be
+    /// that of another client.
+    fn may_be_asked_unseen(&mut self, at: &At) -> bool {
+        let asker = at.side.other();
+        at.hole > 0 || *self.last_unlinked.get(asker) > Seq(0) || self.hops.hides_one(asker)
     }
 
     /// An answer with an id that two requests had: the responder may answer both.

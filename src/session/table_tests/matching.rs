@@ -203,6 +203,44 @@ fn an_answer_that_comes_again() {
             again(" v=2026-07-28", "x=2"),
             "completed | ! response-duplicate@3",
         ),
+        // What was lost, or went by unread, may be another request of that id, wherever it stood: the
+        // first answer of two to one id may be that of either.
+        (
+            "#1 > Q1 call t, #2 > N cancelled{1}, #4 < R1 {}, #5 < R1 {}".to_owned(),
+            "cancelled late | ! late-answer@4 response-duplicate@5?",
+        ),
+        (
+            "#3 > Q1 call t, #4 < R1 {}, #5 < R1 {}".to_owned(),
+            "completed | ! response-duplicate@5?",
+        ),
+        (
+            "#2 > Q1 x [c=h:6 x=2 v=2026-07-28], #3 < R1 {} [c=h:6 x=2], #4 < R1 {} [c=h:5 x=1]"
+                .to_owned(),
+            "completed | ! response-duplicate@4?",
+        ),
+        (
+            "> Q1 x [c=h:1 x=1 v=2026-07-28]\nunobserved [x=2]\n< R1 {} [c=h:1 x=1], < R1 {} [c=h:1 x=2]"
+                .to_owned(),
+            "completed | ! response-duplicate@4?",
+        ),
+        (
+            "unobserved [x=2]\n> Q1 x [c=h:1 x=1 v=2026-07-28], < R1 {} [c=h:1 x=1], < R1 {} [c=h:1 x=2]"
+                .to_owned(),
+            "completed | ! response-duplicate@4?",
+        ),
+        (
+            "> {\"params\":{\"x\":\"AAA [trunc]\n> Q1 call t, < R1 {}, < R1 {}".to_owned(),
+            "completed | ! response-duplicate@4?",
+        ),
+        // What the answering side sent is no request of that id, unless it may be the first answer.
+        (
+            "< {\"params\":{\"x\":\"AAA [trunc]\n> Q1 call t, < R1 {}, < R1 {}".to_owned(),
+            "completed | ! response-duplicate@4",
+        ),
+        (
+            "#1 > Q1 call t, #2 < R1 {}, #3 < R1 {}, #5 > N a".to_owned(),
+            "completed | ! response-duplicate@3",
+        ),
         // An interim result while its call is parked.
         (
             "> Q1 call t, < R1 IR{k;st=A}, < R1 IR{k;st=A}, > Q2 retry{k;st=A}, < R2 {}".to_owned(),
