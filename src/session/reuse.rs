@@ -113,8 +113,8 @@ struct Before {
     waiting: bool,
     answered: bool,
     freed: bool,
-    /// Its revision is known to be one up to 2025-11-25.
-    legacy: bool,
+    /// As of the hop.
+    effective: Option<bool>,
 }
 
 impl Machine {
@@ -130,7 +130,7 @@ impl Machine {
         let nameless = [Side::Client, Side::Server].map(|side| *self.nameless.get(side));
         *self.last_unlinked.get(asker) > before.seq
             || nameless.into_iter().any(|seq| seq > before.seq)
-            || !before.legacy && exchanges.was_closed(before.exchange, before.seq)
+            || before.effective != Some(false) && exchanges.was_closed(before.exchange, before.seq)
     }
 
     /// A greeting begins a new space of ids (session-model.md 4.6.4).
@@ -191,7 +191,7 @@ impl Machine {
             waiting: entry.waiting,
             answered: entry.answered,
             freed: entry.freed,
-            legacy: entry.effective == Some(false),
+            effective: entry.effective,
         };
         if before.waiting {
             return self.reuse_in_flight(at, &before, facts);
@@ -301,6 +301,9 @@ impl Machine {
     ) {
         let request = self.change(id, facts, |call| {
             call.charge(ts, call.responder_acts());
+            if doubtful {
+                call.set_maybe_lost();
+            }
             call.state = CallState::Superseded;
             call.end = ts;
             (last_request(call), std::mem::take(&mut call.waiting_hops))

@@ -153,14 +153,12 @@ impl Machine {
         code: Code,
         text: String,
     ) -> Option<(Code, String)> {
-        let owes = !doubtful && self.may_overtake();
-        let owed = owes.then(|| (code, text.clone()));
-        if doubtful || owes {
-            self.observe(at.row, code, text);
-        } else {
-            self.remark(at.row, code, text);
+        if doubtful || self.may_overtake() {
+            self.observe(at.row, code, text.clone());
+            return (!doubtful).then_some((code, text));
         }
-        owed
+        self.remark(at.row, code, text);
+        None
     }
 
     /// Takes one of the truncated requests that could not be linked: this may be its answer

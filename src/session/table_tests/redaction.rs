@@ -65,7 +65,7 @@ fn what_hides_its_id_may_have_ended_a_request_before_the_id_comes_again() {
         "> {\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"reason\":\"AAA [trunc]",
         "> {\"params\":{\"reason\":\"AAA [trunc]",
     ] {
-        let expected = "superseded, completed | ! id-reused-in-flight@3?";
+        let expected = "superseded uncertain, completed | ! id-reused-in-flight@3?";
         check(&again(between), expected);
     }
     // Unmarked placeholders, other frames, other ids, and frames before the request hide nothing.
