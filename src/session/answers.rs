@@ -52,8 +52,12 @@ impl Machine {
             return;
         };
         let peer = http.and_then(|http| http.peer.as_deref());
-        let peer = self.peers.number(peer.unwrap_or_default());
-        self.take_peer(at, peer, hop);
+        let number = self.peers.number(peer.unwrap_or_default());
+        self.take_peer(at, number, hop);
+        if self.hops.get(hop).is_some_and(|hop| hop.answered) {
+            self.repeated(at, hop, (parts, peer), facts);
+            return;
+        }
         let by_exchange = key.is_none() || self.hops.get(hop).is_some_and(|hop| hop.key != key);
         let others: Vec<HopId> = if fails && at.status >= 400 && by_exchange {
             let all = self.hops.exchanges.of(at.exchange, Side::Client);
@@ -112,7 +116,7 @@ impl Machine {
         held.map(|()| call)
     }
 
-    /// The answer of a hop.
+    /// The first answer of a hop.
     pub(super) fn answered(
         &mut self,
         at: &At,
@@ -124,10 +128,6 @@ impl Machine {
         let Some(entry) = self.hops.get(hop) else {
             return;
         };
-        if entry.answered {
-            self.repeated(at, hop, parts, facts);
-            return;
-        }
         let superseded = !entry.waiting
             && self
                 .call(entry.call)

@@ -17,6 +17,9 @@ impl Machine {
     /// Folds a cancellation.
     pub(super) fn cancel(&mut self, at: &At, params: &Params<'_>, facts: &mut Vec<Fact>) {
         let Some(key) = &params.request_id else {
+            if at.redacted || at.truncated {
+                self.note_nameless(at);
+            }
             return;
         };
         let (hop, answered) = match self.cancelled_hop(at, key) {

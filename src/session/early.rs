@@ -5,16 +5,20 @@
 use std::collections::VecDeque;
 
 use super::{
+    call::CallId,
     classify::Parts,
     extra::Extra,
     fact::Fact,
+    hops::Side,
     key::Key,
     machine::{At, Machine},
     refused::Verdict,
+    remark::Code,
     reuse::{ORDERED_FORMAT, OVERTAKING, Shared},
     row::RowId,
     unmatched::PROVISIONAL,
 };
+use crate::base::Timestamp;
 
 /// Answers that wait for their request.
 const MAX_EARLY: usize = 64;
@@ -43,21 +47,19 @@ struct Early {
     error: Option<Box<[u8]>>,
 }
 
-/// What was made of an answer that seemed to answer nothing.
-#[derive(Clone, Copy, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent marks, not states of one machine"
-)]
+/// What was made of an answer that seemed to answer nothing, or to answer again.
+#[derive(Debug, Default)]
 pub(super) struct Said {
     /// A request that was cut was spent for it.
     pub(super) excused: bool,
-    /// A warning that it answers nothing.
-    pub(super) warned: bool,
     /// A warning about its frame that stays.
     pub(super) faulty: bool,
     /// It was counted in `errors`.
     pub(super) counted: bool,
+    /// The warning that it earns when no request of its own comes, nor can have been lost.
+    pub(super) owed: Option<(Code, String)>,
+    /// The call that had its answer before.
+    pub(super) repeats: Option<CallId>,
 }
 
 /// Stands in for a row that left memory while its answer is read, so that what is counted once a
@@ -113,7 +115,13 @@ impl Waiting {
 }
 
 impl Machine {
-    /// Keeps an answer that seems to answer nothing until its request can no longer come.
+    /// True in a log where an answer may stand before its request.
+    pub(super) fn may_overtake(&self) -> bool {
+        self.head.format < ORDERED_FORMAT
+    }
+
+    /// Keeps an answer that seems to answer nothing, or to answer again, until a request of its own
+    /// can no longer come.
     pub(super) fn note_early(
         &mut self,
         at: &At,
@@ -121,7 +129,7 @@ impl Machine {
         (parts, peer): (&Parts<'_>, Option<&str>),
         said: Said,
     ) {
-        if self.head.format >= ORDERED_FORMAT {
+        if !self.may_overtake() {
             return;
         }
         let peer = self.peers.number(peer.unwrap_or_default());
@@ -136,17 +144,39 @@ impl Machine {
         });
     }
 
-    /// Forgets answers whose request can no longer come.
-    pub(super) fn drop_early(&mut self, at: &At) {
-        let Some(now) = at.ts.filter(|_| !self.early.list.is_empty()) else {
+    /// Judges answers whose request can no longer come: a frame stands at `ts`, or the session ended
+    /// then. `hole`: the highest unseen number below; `side`: who sent the frame.
+    pub(super) fn drop_early(&mut self, ts: Option<Timestamp>, hole: u64, side: Option<Side>) {
+        let Some(now) = ts.filter(|_| !self.early.list.is_empty()) else {
             return;
         };
-        let early = &mut self.early;
-        early.list.retain(|early| {
+        let waits = |early: &Early| {
             let near = |ts| now.nanos_since(ts) <= OVERTAKING;
-            early.at.side == at.side || early.at.ts.is_none_or(near)
-        });
-        early.bytes = early.list.iter().map(Early::len).sum();
+            side == Some(early.at.side) || early.at.ts.is_none_or(near)
+        };
+        if self.early.list.iter().all(waits) {
+            return;
+        }
+        let all = std::mem::take(&mut self.early.list);
+        let (kept, over): (VecDeque<_>, VecDeque<_>) = all.into_iter().partition(waits);
+        self.early.bytes = kept.iter().map(Early::len).sum();
+        self.early.list = kept;
+        for Early { at, said, .. } in over {
+            // Its request may be what was lost since.
+            if let Some((code, text)) = said.owed.filter(|_| hole < at.row.seq.0) {
+                self.warn_late(at.row, code, text, said.faulty);
+            }
+        }
+    }
+
+    /// Says the warning that an observation stood for; `faulty`: its row has another one.
+    fn warn_late(&mut self, row: RowId, code: Code, text: String, faulty: bool) {
+        if self.rows.by_id(row).is_some() {
+            self.withdraw_all(row, &PROVISIONAL, false);
+            self.remark(row, code, text);
+        } else if !faulty {
+            self.counters.warnings += 1;
+        }
     }
 
     /// The answer to this request that was there before it.
@@ -164,8 +194,8 @@ impl Machine {
         let (Some(early), Some(hop)) = (self.early.remove(found), newest) else {
             return;
         };
-        let (at, said) = (early.at, early.said);
-        self.withdraw_unmatched(&at, said);
+        let (at, said) = (early.at, &early.said);
+        self.withdraw_unmatched(&at, said, facts);
         if self.rows.by_id(at.row).is_none() {
             let extra = Extra {
                 more_warnings: said.faulty,
@@ -178,7 +208,7 @@ impl Machine {
             }));
         }
         if let Some(entry) = self.hops.get_mut(hop)
-            && !said.warned
+            && said.owed.is_none()
             && entry.shared.is_none()
         {
             // It may as well be the answer to a request that is not there.
@@ -192,7 +222,7 @@ impl Machine {
     }
 
     /// Takes back what was made of an answer that came before its request.
-    fn withdraw_unmatched(&mut self, at: &At, said: Said) {
+    fn withdraw_unmatched(&mut self, at: &At, said: &Said, facts: &mut Vec<Fact>) {
         if said.excused {
             let cut = self.unlinked.of(at.side.other());
             *cut = cut.saturating_add(1);
@@ -200,7 +230,10 @@ impl Machine {
         if said.counted {
             self.unmark_errored(at.row);
         }
-        self.withdraw_all(at.row, &PROVISIONAL, said.warned);
+        if let Some(call) = said.repeats {
+            self.unlink_repeated(at, call, facts);
+        }
+        self.withdraw_all(at.row, &PROVISIONAL, false);
     }
 }
 

@@ -151,6 +151,12 @@ impl Exchanges {
         self.streams.range(ends).map(|(.., id)| *id)
     }
 
+    /// True when the server closed the exchange after a request that waits on it still.
+    pub(super) fn was_closed(&self, exchange: u64, seq: Seq) -> bool {
+        let told = self.told.get(&(exchange, Side::Client, Told::Server));
+        told.is_some_and(|told| *told > seq)
+    }
+
     /// Tells something of the hops of one side; answers those of which it was not told yet.
     pub(super) fn tell(&mut self, exchange: u64, side: Side, told: Told, seq: Seq) -> Vec<HopId> {
         let before = self.told.get(&(exchange, side, told)).copied();

@@ -216,8 +216,9 @@ impl Machine {
         if at.redacted {
             self.unseen.redacted = at.row.seq;
             if matches!(frame.kind, Kind::Invalid | Kind::Other) {
-                // It may have been a request, with any token.
+                // It may have been a request, with any token, or an answer.
                 self.hidden_token(at.side);
+                self.note_nameless(at);
             }
         }
         match frame.kind {
@@ -266,7 +267,7 @@ impl Machine {
             let http = envelope.http.as_deref();
             at.client = self.peers.sender_key(http, at.conn);
         }
-        self.drop_early(at);
+        self.drop_early(at.ts, at.hole, Some(at.side));
     }
 
     fn add_row(
@@ -332,7 +333,10 @@ impl Machine {
         self.head.take(envelope);
         let had_ended = self.head.end.is_some();
         match self.head.control(envelope) {
-            Control::None if self.head.end.is_some() && !had_ended => self.release(),
+            Control::None if self.head.end.is_some() && !had_ended => {
+                self.drop_early(envelope.ts, arrival.hole, None);
+                self.release();
+            }
             Control::None => {}
             Control::Unobserved => self.unlinked_frame(Side::Client, envelope.seq, facts),
             Control::Closed { exchange, by } => {

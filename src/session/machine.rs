@@ -135,6 +135,9 @@ pub(super) struct Machine {
     pub(super) unlinked: PerSide<u64>,
     /// Number of the last of these: open calls below it are uncertain already.
     pub(super) last_unlinked: PerSide<Seq>,
+    /// Number of the last frame of each side that may have answered or cancelled any request: what it
+    /// names is hidden.
+    pub(super) nameless: PerSide<Seq>,
     /// Open calls by the number of their waiting request.
     pub(super) open: BTreeSet<(Seq, CallId)>,
     /// The highest unseen number.

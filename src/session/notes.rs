@@ -6,7 +6,7 @@ use super::{
     fact::Fact,
     hops::Side,
     machine::{At, Machine},
-    reading::Params,
+    reading::{Params, is_redacted},
 };
 use crate::record::HttpFields;
 
@@ -30,6 +30,9 @@ impl Machine {
         let Some(method) = parts.method.as_deref() else {
             return;
         };
+        if is_redacted(method.as_bytes(), at.redacted) {
+            self.note_nameless(&at);
+        }
         let params = parts.params.unwrap_or_default();
         match method {
             "notifications/progress" => {

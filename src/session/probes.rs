@@ -7,6 +7,7 @@ use super::{
     hops::ClientKey,
     machine::{At, Machine},
     refused::Answered,
+    requests::last_request,
     resolving::{Need, Which, is_same_client},
     revisions::Counted,
     row::RowId,
@@ -69,18 +70,25 @@ impl Machine {
         self.make_good(&Need::Greeting, &kinds, asked.client, before, facts);
     }
 
-    /// A probe that got no answer; one that comes later does not undo it.
+    /// A probe that got no answer, also where the client gave it up or the server closed its exchange;
+    /// an answer that comes later does not undo it.
     fn resolve_silent(&mut self, probe: Probe, facts: &mut Vec<Fact>) {
-        let waits = |machine: &Self| {
-            let call = machine.call(probe.call);
-            call.is_some_and(|call| call.is_open() && call.resolved.is_none())
+        let Some(call) = self.call(probe.call) else {
+            return;
         };
-        if waits(self) {
-            self.change(probe.call, facts, |call| {
-                call.resolved = Some(Resolved::Era);
-            });
-            self.peers.was_probe(probe.call, probe.counted);
+        if call.resolved.is_some() || !(call.is_open() || call.awaits_late) {
+            return;
         }
+        let request = last_request(&call);
+        drop(call);
+        let lost = self.change(probe.call, facts, |call| {
+            call.resolved = Some(Resolved::Era);
+            std::mem::take(&mut call.errored)
+        });
+        if let (Some(true), Some(row)) = (lost, request) {
+            self.unmark_errored(row);
+        }
+        self.peers.was_probe(probe.call, probe.counted);
     }
 
     /// A refused probe that is the only request of a stdio session needs nothing further: clients

@@ -113,9 +113,26 @@ struct Before {
     waiting: bool,
     answered: bool,
     freed: bool,
+    /// As of the hop.
+    effective: Option<bool>,
 }
 
 impl Machine {
+    /// Notes a frame that hides which request it answers or cancels, if it does so.
+    pub(super) fn note_nameless(&mut self, at: &At) {
+        *self.nameless.of(at.side) = at.row.seq;
+    }
+
+    /// True when an unread or nameless frame since a request, or the end of its exchange, may have
+    /// ended it (session-model.md 3.4, 21).
+    fn may_have_ended(&self, asker: Side, before: &Before) -> bool {
+        let exchanges = &self.hops.exchanges;
+        let nameless = [Side::Client, Side::Server].map(|side| *self.nameless.get(side));
+        *self.last_unlinked.get(asker) > before.seq
+            || nameless.into_iter().any(|seq| seq > before.seq)
+            || before.effective != Some(false) && exchanges.was_closed(before.exchange, before.seq)
+    }
+
     /// A greeting begins a new space of ids (session-model.md 4.6.4).
     pub(super) fn begin_ids(&mut self, at: &At) {
         self.id_spaces.begin(at.client, at.row.seq);
@@ -174,6 +191,7 @@ impl Machine {
             waiting: entry.waiting,
             answered: entry.answered,
             freed: entry.freed,
+            effective: entry.effective,
         };
         if before.waiting {
             return self.reuse_in_flight(at, &before, facts);
@@ -214,7 +232,7 @@ impl Machine {
             accused: None,
         };
         // A frame that was not recorded may be its answer: nobody is accused on that (2.3.5, 5.4).
-        let doubtful = at.hole > before.seq.0 || uncertain;
+        let doubtful = at.hole > before.seq.0 || uncertain || self.may_have_ended(at.side, before);
         let new_space = self.id_spaces.start(at.client);
         let same_space = new_space.is_none_or(|start| start <= before.seq);
         if same_space && doubtful {
@@ -283,6 +301,9 @@ impl Machine {
     ) {
         let request = self.change(id, facts, |call| {
             call.charge(ts, call.responder_acts());
+            if doubtful {
+                call.set_maybe_lost();
+            }
             call.state = CallState::Superseded;
             call.end = ts;
             (last_request(call), std::mem::take(&mut call.waiting_hops))

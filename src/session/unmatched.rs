@@ -17,14 +17,17 @@ use crate::{
     wire::json,
 };
 
-/// What is said of a response without request, and taken back when the request comes
+/// What is said of a response without request of its own, and taken back when the request comes
 /// (session-model.md 4.4, M6).
-pub(super) const PROVISIONAL: [Code; 5] = [
+pub(super) const PROVISIONAL: [Code; 8] = [
     Code::ResponseUnmatched,
     Code::ResponseUnmatchedGap,
     Code::ResponseIdType,
     Code::ResponseForgotten,
     Code::ResponseAmbiguous,
+    Code::ResponseDuplicate,
+    Code::ResponseRedelivered,
+    Code::ResponseAfterReuse,
 ];
 
 impl Machine {
@@ -44,18 +47,22 @@ impl Machine {
         }
         let faulty = self.warns(at.row);
         let before = *self.unlinked.of(at.side.other());
-        match &key {
+        let owed = match &key {
             // A body of a refusal: whatever its id, it belongs to the exchange (8.1).
-            _ if fails && at.status >= 400 => {}
-            None => self.judge_nameless(at, parts, fails),
+            _ if fails && at.status >= 400 => None,
+            None => {
+                self.judge_nameless(at, parts, fails);
+                None
+            }
             Some(key) => self.judge_unmatched(at, http, parts, key, several),
-        }
+        };
         if let Some(key) = key {
             let said = Said {
                 excused: before > *self.unlinked.of(at.side.other()),
-                warned: !faulty && self.warns(at.row),
                 faulty,
                 counted,
+                owed,
+                repeats: None,
             };
             let peer = http.and_then(|http| http.peer.as_deref());
             self.note_early(at, key, (parts, peer), said);
@@ -65,6 +72,9 @@ impl Machine {
     /// One whose id is null, absent or redacted.
     fn judge_nameless(&mut self, at: &At, parts: &Parts<'_>, fails: bool) {
         let hidden = parts.id.is_some_and(|id| is_redacted(id, at.redacted));
+        if hidden {
+            self.note_nameless(at);
+        }
         // The answer to a notification: it has no id because nothing could be named.
         let to_notification = at.exchange != 0
             && self.exchanges.contains(&at.exchange)
@@ -82,6 +92,7 @@ impl Machine {
         }
     }
 
+    /// Answers the warning that is due when the request does not come, in a log where it still may.
     fn judge_unmatched(
         &mut self,
         at: &At,
@@ -89,13 +100,13 @@ impl Machine {
         parts: &Parts<'_>,
         key: &Key,
         several: bool,
-    ) {
+    ) -> Option<(Code, String)> {
         let asker = at.side.other();
         let hidden = self.hops.hides_one(asker);
         // A response with neither member has its own remark (3.2.4); one that was cut is not judged.
         let silent = at.truncated || parts.error.is_none() && parts.result.is_none();
         if self.excused(at.side) || hidden || silent {
-            return;
+            return None;
         }
         let (who, asker_word) = (at.side.word(), asker.word());
         let id = shown(parts.id.unwrap_or_default());
@@ -104,32 +115,50 @@ impl Machine {
                 "{who}: answered the id {id}, which several requests of the {asker_word} carry"
             );
             self.remark(at.row, Code::ResponseAmbiguous, text);
-            return;
+            return None;
         }
         if self.hops.with_key(asker, key).next().is_none() && self.waits_retyped(at, asker, parts) {
             let text = format!(
                 "{who}: answered the id {id}; the {asker_word} sent it with the other type of a \
                  number and a string"
             );
-            self.remark_absence(at, Code::ResponseIdType, text);
-            return;
+            return self.remark_or_owe(at, at.hole > 0, Code::ResponseIdType, text);
         }
         let resumed = http
             .and_then(|http| http.http_method.as_deref())
             .is_some_and(|method| method.eq_ignore_ascii_case("GET"));
-        let (code, why) = if at.hole > 0 || resumed {
-            let why = "whose request may lie in a frame that is not there";
-            (Code::ResponseUnmatchedGap, why)
+        let text = |why: &str| format!("{who}: answered the id {id}, {why}");
+        let unseen = text("whose request may lie in a frame that is not there");
+        let unmatched = text("which no request of the other side carries");
+        if at.hole > 0 || resumed {
+            self.remark(at.row, Code::ResponseUnmatchedGap, unseen);
         } else if self.forgotten.calls > 0 || self.hops.forgot_any() {
-            let why = "whose request may be among those that were forgotten";
-            (Code::ResponseForgotten, why)
+            let text = text("whose request may be among those that were forgotten");
+            self.remark(at.row, Code::ResponseForgotten, text);
+        } else if self.may_overtake() {
+            self.remark(at.row, Code::ResponseUnmatchedGap, unseen);
+            return Some((Code::ResponseUnmatched, unmatched));
         } else {
-            (
-                Code::ResponseUnmatched,
-                "which no request of the other side carries",
-            )
-        };
-        self.remark(at.row, code, format!("{who}: answered the id {id}, {why}"));
+            self.remark(at.row, Code::ResponseUnmatched, unmatched);
+        }
+        None
+    }
+
+    /// Makes a remark, as an observation when it is `doubtful`; where a request may still come that
+    /// shows it to be wrong, it is one too, and the warning is owed.
+    pub(super) fn remark_or_owe(
+        &mut self,
+        at: &At,
+        doubtful: bool,
+        code: Code,
+        text: String,
+    ) -> Option<(Code, String)> {
+        if doubtful || self.may_overtake() {
+            self.observe(at.row, code, text.clone());
+            return (!doubtful).then_some((code, text));
+        }
+        self.remark(at.row, code, text);
+        None
     }
 
     /// Takes one of the truncated requests that could not be linked: this may be its answer
@@ -185,14 +214,18 @@ impl Machine {
     /// Makes a remark that rests on an earlier frame: an observation when a number between them was
     /// not seen (session-model.md 2.3.5), or when a frame was that nobody could read.
     pub(super) fn remark_if_read(&mut self, at: &At, earlier: Seq, code: Code, text: String) {
-        let unread = [Side::Client, Side::Server]
-            .into_iter()
-            .any(|side| *self.last_unlinked.of(side) > earlier);
-        if unread {
+        if self.unread_since(earlier) {
             self.observe(at.row, code, text);
         } else {
             self.remark_since(at, earlier, code, text);
         }
+    }
+
+    /// True when a frame since that number could not be read.
+    pub(super) fn unread_since(&self, earlier: Seq) -> bool {
+        let sides = [Side::Client, Side::Server];
+        let mut last = sides.into_iter().map(|side| *self.last_unlinked.get(side));
+        last.any(|seq| seq > earlier)
     }
 
     /// Makes a remark as an observation, whatever its usual level.

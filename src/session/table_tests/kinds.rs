@@ -198,7 +198,7 @@ const CUT: &[(&str, &str)] = &[
 #[test]
 fn truncated_3_4() {
     for (text, expected) in CUT {
-        check(text, expected);
+        check_later(text, expected);
     }
     let more = [
         // A request body that went by unread excuses one answer.
@@ -218,7 +218,7 @@ fn truncated_3_4() {
         ),
     ];
     for (text, expected) in more {
-        check(text, expected);
+        check_later(text, expected);
     }
 }
 
@@ -248,7 +248,15 @@ const IDS: &[(&str, &str)] = &[
 #[test]
 fn ids_4_2() {
     for (text, expected) in IDS {
-        check(text, expected);
+        let counts = expected.contains("notifications=");
+        check(
+            &if counts {
+                (*text).to_owned()
+            } else {
+                later(text)
+            },
+            expected,
+        );
     }
     let more = [
         ("> Q10e-1 a, < R1e0 {}", "completed | !"),
@@ -266,7 +274,7 @@ fn ids_4_2() {
         ("< E(null) -32700", "| errors=1 ! error-without-request@1"),
     ];
     for (text, expected) in more {
-        check(text, expected);
+        check_later(text, expected);
     }
 }
 

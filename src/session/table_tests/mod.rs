@@ -297,6 +297,17 @@ fn check(text: &str, expected: &str) {
     });
 }
 
+/// Checks a session in which both sides say something long after: in a log that numbers the two
+/// directions independently, what came before its time is judged by then (session-model.md 4.4, M6).
+#[track_caller]
+fn check_later(text: &str, expected: &str) {
+    check(&later(text), expected);
+}
+
+fn later(text: &str) -> String {
+    format!("{text}\n@99000 > N z\n@99000 < N z")
+}
+
 #[track_caller]
 fn check_kind(text: &str, kind: Kind, remarks: &str) {
     for text in text.split("` / `") {
@@ -305,6 +316,8 @@ fn check_kind(text: &str, kind: Kind, remarks: &str) {
             assert_eq!(last.kind, kind, "{text}");
             let bad = u64::from(kind == Kind::Invalid);
             assert_eq!(session.counters().invalid, bad, "{text}");
+        });
+        fold(&later(text), Limits::NONE, |session| {
             let expected: Vec<&str> = remarks.split_whitespace().collect();
             assert_eq!(remarks_of(session), expected, "{text}");
         });

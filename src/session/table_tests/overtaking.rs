@@ -178,3 +178,122 @@ fn a_row_that_left_memory_counts_as_one_that_is_held() {
         }
     }
 }
+
+#[test]
+fn an_answer_is_accused_only_when_its_request_can_come_no_more() {
+    let end = "meta {\"event\":\"end\"}";
+    let cases = [
+        // The log ends, or goes on without the other side, before the time is over.
+        (
+            "@1 > Q0 ping, @2 < R0 {}, @10 < R1 {}",
+            "completed | warnings=0 ! response-unmatched-gap@3",
+        ),
+        (
+            "@10 < R1 {}, @30 > N x, @900 < N y",
+            "| warnings=0 ! response-unmatched-gap@1",
+        ),
+        (
+            "@10 < R1 {}, @31 > N x",
+            "| warnings=1 ! response-unmatched@1",
+        ),
+        (
+            "@10 > Q\"1\" x, @10 < R1 {}",
+            "pending | warnings=0 ! response-id-type@2?",
+        ),
+        (
+            "@10 > Q\"1\" x, @10 < R1 {}, @31 > N x",
+            "pending | warnings=1 ! response-id-type@2",
+        ),
+        // An end that is told: everything was written by then.
+        (
+            &*format!("@10 < R1 {{}}\n@31 {end}"),
+            "| warnings=1 ! response-unmatched@1",
+        ),
+        (
+            &*format!("@10 < R1 {{}}\n@30 {end}"),
+            "| warnings=0 ! response-unmatched-gap@1",
+        ),
+        // Its request may be what is missing behind it, but not behind the time.
+        (
+            "#1 @10 < R1 {}, #3 @31 > N x",
+            "| warnings=0 ! response-unmatched-gap@1",
+        ),
+        (
+            "#1 @10 > Q\"1\" x, #2 @10 < R1 {}, #4 @31 > N x",
+            "pending | warnings=0 ! response-id-type@2?",
+        ),
+        (
+            "#1 @10 < R1 {}, #2 @31 > N x, #4 @32 > N x",
+            "| warnings=1 ! response-unmatched@1",
+        ),
+        // The same for an answer that seems to come again.
+        (
+            "> Q1 x, < R1 {}, @10 < R1 {}",
+            "completed | warnings=0 ! response-duplicate@3?",
+        ),
+        (
+            "> Q1 x, < R1 {}, @10 < R1 {}, @31 > N x",
+            "completed | warnings=1 ! response-duplicate@3",
+        ),
+        (
+            "#1 > Q1 x, #2 < R1 {}, #3 @10 < R1 {}, #5 @31 > N x",
+            "completed | warnings=0 ! response-duplicate@3?",
+        ),
+        (
+            "meta {format:7}, > Q1 x, < R1 {}, @10 < R1 {}",
+            "completed | warnings=1 ! response-duplicate@4",
+        ),
+        (
+            "meta {format:7}, @10 < R1 {}",
+            "| warnings=1 ! response-unmatched@2",
+        ),
+    ];
+    for (text, expected) in cases {
+        check(text, expected);
+    }
+}
+
+#[test]
+fn an_answer_that_seems_to_come_again_is_that_of_a_request_right_behind_it() {
+    for (text, expected) in [
+        (
+            "@1 < R1 {}, @0 > Q1 call a, @111 < R1 {}, @110 > Q1 call b, @200 > N x",
+            "completed, completed | pending=0 warnings=0 !",
+        ),
+        (
+            "@1 > Q1 call a, @2 < R1 {}, @111 < E1 -1, @110 > Q1 call b, @200 > N x",
+            "completed, failed errored | errors=1 warnings=0 !",
+        ),
+        // Too late, of another id, of a log in one order.
+        (
+            "@1 > Q1 call a, @2 < R1 {}, @111 < R1 {}, @132 > Q1 call b",
+            "completed, pending | ! response-duplicate@3",
+        ),
+        (
+            "@1 > Q1 call a, @2 < R1 {}, @111 < R1 {}, @110 > Q2 call b, @200 > N x",
+            "completed, pending | ! response-duplicate@3",
+        ),
+        (
+            "meta {format:7}, @1 > Q1 call a, @2 < R1 {}, @111 < R1 {}, @110 > Q1 call b",
+            "completed, pending | ! response-duplicate@4",
+        ),
+        // What was there before may have been the answer of either.
+        (
+            "@1 > Q1 call a, @1 > N cancelled{1}, @1 > Q1 call b, @2 < R1 {}, @3 < R1 {}, @3 > Q1 call c, @4 < R1 {}, @200 > N x",
+            "cancelled, completed, completed | warnings=0 ! response-after-reuse@7",
+        ),
+    ] {
+        check(text, expected);
+    }
+    // It is tied to that request's call alone.
+    let text = "@1 > Q1 call a, @2 < R1 {}, @111 < R1 {}, @110 > Q1 call b";
+    fold(text, Limits::NONE, |session| {
+        let row = session.row(2).unwrap();
+        let calls: Vec<_> = session
+            .calls()
+            .map(|call| (call.id, call.linked.clone()))
+            .collect();
+        assert!(!row.flags.duplicate && row.call == Some(calls[1].0));
+        assert!(calls.iter().all(|(_, linked)| linked.is_empty()));
+    });
+}

@@ -53,7 +53,7 @@ fn resolved_8_4() {
 }
 
 /// Refusals that are made good, and look-alikes that stay errors.
-const MORE_RESOLVED: [(&str, &str); 28] = [
+const MORE_RESOLVED: [(&str, &str); 33] = [
     // auth: the same operation, sent later, without HTTP failure.
     (
         "> Q1 call t [x=1], < H403 ch=\"Bearer error=insufficient_scope\" [x=1], > Q2 call t [x=2], < E2 -1 [x=2]",
@@ -168,6 +168,27 @@ const MORE_RESOLVED: [(&str, &str); 28] = [
     // An answer that comes later does not undo it.
     (
         "> Q1 server/discover, > Q2 initialize, < R2 {}, < E1 -32601",
+        "failed resolved=era not-errored, completed | errors=0",
+    ),
+    // A probe that the client gave up, or whose exchange the server closed, got no answer in time.
+    (
+        "> Q0 server/discover, > N cancelled{0}, > Q1 initialize, < R1 {}, < E0 -32601",
+        "cancelled late resolved=era not-errored, completed | errors=0",
+    ),
+    (
+        "> Q0 server/discover, > N cancelled{0}, > Q1 initialize, < R1 {}, < R0 {}",
+        "cancelled late resolved=era, completed | errors=0",
+    ),
+    (
+        "> Q0 server/discover, > N cancelled{0}, > Q1 initialize, < E1 -1, < E0 -32601",
+        "cancelled late errored, failed | errors=2",
+    ),
+    (
+        "> Q0 ping, > N cancelled{0}, > Q1 initialize, < R1 {}, < E0 -32601",
+        "cancelled late errored, completed | errors=1",
+    ),
+    (
+        "> Q1 server/discover [x=1 v=2026-07-28], closed: server [x=1], > Q2 initialize [x=2], < R2 {} [x=2]",
         "failed resolved=era not-errored, completed | errors=0",
     ),
     (

@@ -101,7 +101,7 @@ fn an_id_that_is_taken_while_its_request_waits() {
         ),
     ];
     for (text, expected) in cases {
-        check(text, expected);
+        check_later(text, expected);
     }
 }
 
