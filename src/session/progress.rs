@@ -63,8 +63,6 @@ fn number(value: &[u8]) -> Option<Box<str>> {
 pub(super) struct Unseen {
     /// A request of a side had a token that was redacted, or cut off.
     tokens: PerSide<bool>,
-    /// The last frame of the server of which only a part is there.
-    pub(super) cut: Seq,
     /// The last frame that was redacted: it may have ended any request or task.
     pub(super) redacted: Seq,
 }

@@ -28,6 +28,7 @@ impl Machine {
         let (first, first_on) = (entry.answer, entry.answered_on);
         let spare = entry.shared.as_mut().is_some_and(|shared| shared.spend());
         self.link_repeated(at, call, facts);
+        self.note_stray_state(at, Some(hop), parts);
         if at.truncated {
             return;
         }
