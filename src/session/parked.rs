@@ -167,7 +167,7 @@ impl Parked {
             .copied()
             .filter(|(_, shape)| shape.same_operation(retry))
             .collect();
-        let foreign = |(_, shape): &&(CallId, Shape)| shape.client == retry.client;
+        let foreign = |(_, shape): &&(CallId, Shape)| shape.client.is_surely(retry.client);
         let elsewhere = match same.as_slice() {
             [] => of_state.iter().copied().find(foreign),
             _ => None,

@@ -60,7 +60,7 @@ impl Machine {
                 if let Known::Is(state) = retry.state {
                     self.issued.use_up(state);
                 }
-                let same_client = parked.client == retry.client;
+                let same_client = parked.client.is_surely(retry.client);
                 let issue = (!by_state && same_client)
                     .then(|| issue_of(&parked.state, &retry.state))
                     .flatten();
@@ -221,7 +221,7 @@ impl Machine {
 
     /// A retry needs an id of its own; ids of two clients have nothing to do with one another.
     fn remark_reused_id(&mut self, at: &At, linked: &Linked, key: Option<&Key>) {
-        let Some(key) = key.filter(|_| linked.parked.client == at.client) else {
+        let Some(key) = key.filter(|_| linked.parked.client.is_surely(at.client)) else {
             return;
         };
         let former = self.call(linked.call).and_then(|call| {

@@ -154,3 +154,85 @@ fn redacted_answers_and_retries_accuse_nobody() {
         });
     }
 }
+
+/// A request of a client over HTTP, its `clientInfo` as given.
+fn of_client(id: u8, conn: &str, info: &str, rest: &str) -> String {
+    let mark = if info.contains("[REDACTED]") {
+        " red"
+    } else {
+        ""
+    };
+    format!(
+        "> {{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"b\"{rest},\"_meta\":{{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientInfo\":{info}}}}}}} [c={conn} x={id}{mark}]"
+    )
+}
+
+#[test]
+fn clients_that_redaction_hides_are_not_one_21() {
+    let answers = r#","inputResponses":{"k":{}},"requestState":"T""#;
+    let changed = |one: &str, other: &str| {
+        format!(
+            "{}\n< R1 IR{{k;st=S}} [x=1]\n{}",
+            of_client(1, "h:1", one, ""),
+            of_client(2, "h:2", other, answers)
+        )
+    };
+    let elsewhere = |info: &str| {
+        let sent = r#","inputResponses":{"k":{}},"requestState":"S""#;
+        format!(
+            "{}\n< R1 IR{{k;st=S}} [x=1]\n{}",
+            of_client(1, "h:1", info, ""),
+            of_client(2, "h:2", info, sent).replace(r#""name":"b""#, r#""name":"a""#)
+        )
+    };
+    let twice = |one: &str, other: &str, peer: &str| {
+        let second = of_client(1, "h:1", other, "").replace("x=1", &format!("x=2{peer}"));
+        let first = of_client(1, "h:1", one, "").replace("x=1", &format!("x=1{peer}"));
+        format!("{first}\n{second}")
+    };
+    let known = r#"{"name":"A","version":"1"}"#;
+    let version = r#"{"name":"A","version":"[REDACTED]"}"#;
+    let other_version = r#"{"name":"B","version":"[REDACTED]"}"#;
+    let whole = r#""[REDACTED]""#;
+    let cases = [
+        (changed(known, known), "mrtr-state-changed@3"),
+        (changed(version, other_version), ""),
+        (changed(whole, whole), ""),
+        (changed(known, whole), ""),
+        (elsewhere(known), "mrtr-state-elsewhere@3"),
+        (elsewhere(version), "mrtr-unlinked@3"),
+        (twice(known, known, ""), "id-reused-in-flight@2"),
+        (twice(version, other_version, ""), "id-reused-in-flight@2?"),
+        // A session of its own tells it from others.
+        (twice(whole, whole, " peer=p"), "id-reused-in-flight@2"),
+        // Redacted elsewhere in the frame.
+        (
+            changed(known, known).replace("c=h:2 x=2", "c=h:2 x=2 red"),
+            "mrtr-state-changed@3",
+        ),
+    ];
+    for (text, expected) in cases {
+        fold(&text, Limits::NONE, |session| {
+            let mut found = remarks_of(session);
+            found.retain(|remark| !remark.starts_with("call-"));
+            assert_eq!(found.join(" "), expected, "{text}");
+        });
+    }
+}
+
+#[test]
+fn a_greeting_whose_client_is_hidden_hides_its_connection() {
+    let run = |info: &str, mark: &str| {
+        format!(
+            "> Q1 initialize{{clientInfo:{info}}} [c=h:1 x=1{mark}]\n< R1 {{}} [x=1]\n> Q2 call b [c=h:1 x=2]\n< R2 IR{{k;st=S}} [x=2]\n> Q3 retry{{k;st=T}} [c=h:1 x=3]"
+        )
+    };
+    for (text, expected) in [
+        (run("{name:a}", ""), "mrtr-state-changed@5"),
+        (run("[R]", " red"), ""),
+    ] {
+        fold(&text, Limits::NONE, |session| {
+            assert_eq!(own_remarks(session, "mrtr-"), expected, "{text}");
+        });
+    }
+}
