@@ -381,6 +381,7 @@ impl Machine {
             }
         }
         self.hide_states_of(&hidden);
+        self.unseen.answer = at.row.seq;
     }
 }
 

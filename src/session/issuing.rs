@@ -58,6 +58,9 @@ impl Machine {
             return;
         };
         let issue = issue_of(at, parts, &ResultFacts::read(result, at.redacted));
+        if hop.is_none() {
+            self.unseen.answer = at.row.seq;
+        }
         let operation = hop.and_then(|hop| self.operation_of(hop));
         self.take_issue(issue, operation, hop.is_some());
     }
