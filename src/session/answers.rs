@@ -43,6 +43,7 @@ impl Machine {
         let fails = parts.error.is_some() || parts.result.is_none();
         let found = self.hops.find(&wanted(at, parts, key.as_ref(), fails));
         let Found::Hop(hop) = found else {
+            self.note_stray_state(at, None, parts);
             if !(fails && self.refuse_nameless(at, http, parts, key.as_ref(), facts)) {
                 if let (Found::Several, Some(key)) = (found, &key) {
                     self.doubt(at, key, facts);
@@ -138,6 +139,7 @@ impl Machine {
             _ => None,
         };
         if let Some(read) = &read {
+            self.note_states(at, hop, parts, read);
             self.learn(hop, read, at.redacted);
             self.result_learned(at, hop, read, facts);
         }

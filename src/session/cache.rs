@@ -8,7 +8,7 @@ use super::{
     atoms::bounded,
     call::Call,
     freshness::Fresh,
-    hops::HopId,
+    hops::{HopEntry, HopId, Side},
     listing::RunId,
     machine::{At, Machine},
     reading::{Params, ResultFacts, is_redacted},
@@ -114,10 +114,12 @@ impl Machine {
         Some(bounded(scope?).into())
     }
 
-    /// The pages of one run have one scope (session-model.md 19.2).
+    /// The pages of one run have one scope; a page whose own first page may be one that was not seen is
+    /// not judged (session-model.md 19.2).
     pub(super) fn scope_of_run(
         &mut self,
         at: &At,
+        hop: HopId,
         asked: &Asked,
         run: Option<RunId>,
         hints: &Hints,
@@ -132,7 +134,14 @@ impl Machine {
             run.scope = Some(Arc::clone(scope));
             return;
         }
-        let (first, answered) = (run.scope.clone(), run.answered);
+        let (first, answered, of) = (run.scope.clone(), run.answered, (run.kind, run.client));
+        let is_own = |hop: &HopEntry| hop.client.is_surely(of.1);
+        let unread = (self.listings.of(of.0).unread)
+            .max(self.unseen.answer)
+            .max(*self.last_unlinked.get(Side::Server));
+        if unread > answered || !self.hops.get(hop).is_some_and(is_own) {
+            return;
+        }
         if let Some(first) = first.filter(|first| first != scope) {
             let said = format!(
                 "server: this page has the `cacheScope` {}, the first page of the listing has {}",

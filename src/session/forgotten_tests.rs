@@ -242,7 +242,7 @@ fn peers() {
     with(
         |peers| {
             (0..4_098).for_each(|conn| {
-                peers.client_key(None, conn, None, false);
+                peers.client_key(None, conn, (None, false), false);
             });
         },
         "connections=4097",

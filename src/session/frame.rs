@@ -210,15 +210,13 @@ impl Machine {
         self.give_up_late_answers(facts);
         self.not_the_last(at, facts);
         self.exchange_went_well(at, facts);
-        if at.truncated && at.side == Side::Server {
-            self.unseen.cut = at.row.seq;
-        }
         if at.redacted {
             self.unseen.redacted = at.row.seq;
             if matches!(frame.kind, Kind::Invalid | Kind::Other) {
                 // It may have been a request, with any token, or an answer.
                 self.hidden_token(at.side);
                 self.note_nameless(at);
+                self.hide_state(at.side, at.row.seq);
             }
         }
         match frame.kind {
@@ -365,6 +363,7 @@ impl Machine {
         *count = count.saturating_add(1);
         // It may have been a request.
         self.hidden_token(sender);
+        self.hide_state(sender, seq);
         self.unlinked_answer(sender, seq, facts);
     }
 
@@ -374,15 +373,19 @@ impl Machine {
             self.unlinked_frame(at.side, at.row.seq, facts);
             return;
         }
+        let mut hidden = Vec::new();
         for side in [Side::Client, Side::Server] {
             let exchanges = &mut self.hops.exchanges;
             let waiting = exchanges.tell(at.exchange, side, Told::Unobserved, at.row.seq);
+            hidden.extend_from_slice(&waiting);
             for hop in waiting {
                 if let Some(call) = self.hops.get(hop).map(|hop| hop.call) {
                     self.change(call, facts, Call::set_maybe_lost);
                 }
             }
         }
+        self.hide_states_of(&hidden);
+        self.unseen.answer = at.row.seq;
     }
 }
 

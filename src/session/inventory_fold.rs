@@ -11,7 +11,7 @@ use super::{
     hops::{HopId, Side},
     listing::{Next, RunId, Slot},
     machine::{Answer, At, Machine},
-    reading::{Known, ResultFacts, digest_of},
+    reading::{Known, ResultFacts, digest_of, is_redacted},
     remark::Code,
     wording::shown,
 };
@@ -33,7 +33,14 @@ impl Machine {
         read: &ResultFacts<'_>,
         facts: &mut Vec<Fact>,
     ) {
-        if at.truncated || read.result_type.as_deref() == Some("input_required") {
+        if at.truncated {
+            let asked = self.hops.get(hop).and_then(|hop| hop.asked.as_deref());
+            if let Some((what, page)) = asked.map(|asked| (asked.what, asked.page)) {
+                self.page_unread(at, what, page);
+            }
+            return;
+        }
+        if read.result_type.as_deref() == Some("input_required") {
             return;
         }
         let Some(asked) = self.hops.take_asked(hop) else {
@@ -48,8 +55,23 @@ impl Machine {
             Cacheable::List(kind) => self.listed(at, hop, (kind, &asked), &said, facts),
             Cacheable::Discover | Cacheable::Read => None,
         };
-        self.scope_of_run(at, &asked, run, &hints);
+        if run.is_none()
+            || read
+                .raw
+                .next_cursor
+                .is_some_and(|next| is_redacted(next, at.redacted))
+        {
+            self.page_unread(at, asked.what, asked.page);
+        }
+        self.scope_of_run(at, hop, &asked, run, &hints);
         self.keep_fresh(at, hop, &asked, run, &hints);
+    }
+
+    /// Notes a first page that may lead to any cursor: what follows may be of its run.
+    fn page_unread(&mut self, at: &At, what: Cacheable, page: PageAsked) {
+        if let (Cacheable::List(kind), PageAsked::First) = (what, page) {
+            self.listings.of_mut(kind).unread = at.row.seq;
+        }
     }
 
     /// Reads one page; answers its run.

@@ -1,10 +1,13 @@
 //! Request states that servers issued in this session, by hash, and which of them came back
 //! (session-model.md 11.3, 11.4). The states themselves are never kept.
 
-use super::recent::Recent;
+use super::{canonical, hash::Set, recent::Recent};
+use crate::record::Seq;
 
 /// States that are remembered (session-model.md 22.3).
 const MAX_ISSUED: usize = 4_096;
+/// Operations with an answer that could not be read; beyond them it may be of any.
+const MAX_HIDDEN: usize = 1_024;
 
 /// What is known of one state.
 #[derive(Clone, Copy, Debug)]
@@ -28,12 +31,21 @@ impl State {
 #[derive(Debug)]
 pub(super) struct Issued {
     known: Recent<[u8; 16], State>,
+    /// Operations of which an answer may have issued a state that could not be read.
+    hidden: Set<u64>,
+    /// Such an answer may be of any operation.
+    hidden_any: bool,
+    /// The last request that may have brought back a state that could not be read.
+    pub(super) hidden_retry: Seq,
 }
 
 impl Default for Issued {
     fn default() -> Self {
         Self {
             known: Recent::new(MAX_ISSUED),
+            hidden: Set::default(),
+            hidden_any: false,
+            hidden_retry: Seq(0),
         }
     }
 }
@@ -52,6 +64,52 @@ impl Issued {
             shared: false,
         };
         self.known.insert(state, fresh);
+    }
+
+    /// Notes that a state was issued in an answer that parked nothing; `None` for an operation that is
+    /// not known.
+    pub(super) fn saw(&mut self, state: [u8; 16], operation: Option<u64>) {
+        let Some(known) = self.known.use_of(state) else {
+            self.issue(state, operation.unwrap_or(0));
+            if let Some(known) = self.known.use_of(state) {
+                known.shared = operation.is_none();
+            }
+            return;
+        };
+        known.shared |= operation != Some(known.operation);
+    }
+
+    /// Notes an answer that may be interim and hides what it issued; `None` for an operation that is
+    /// not known.
+    pub(super) fn hide(&mut self, operation: Option<u64>) {
+        match operation {
+            Some(operation) if self.hidden.len() < MAX_HIDDEN => {
+                self.hidden.insert(operation);
+            }
+            Some(operation) if self.hidden.contains(&operation) => {}
+            _ => self.hidden_any = true,
+        }
+    }
+
+    /// True when a retry of an operation may continue what nobody could read, or what was forgotten.
+    pub(super) fn may_be_hidden(&self, operation: u64) -> bool {
+        self.hidden_any || self.forgotten() > 0 || self.hidden.contains(&operation)
+    }
+
+    /// Notes a linked retry without a state; true when its like was linked before: it may be the same
+    /// one, sent again.
+    pub(super) fn repeats(&mut self, operation: u64, keys: u64, base: Option<u64>) -> bool {
+        let mut like = [0; 16];
+        let halves = [canonical::mix(operation, keys), base.unwrap_or(0)];
+        for (to, from) in like
+            .iter_mut()
+            .zip(halves.iter().flat_map(|half| half.to_le_bytes()))
+        {
+            *to = from;
+        }
+        let known = self.get(&like).is_some();
+        self.issue(like, operation);
+        known
     }
 
     /// Notes that a linked retry brought a state back.

@@ -50,6 +50,8 @@ pub(super) struct OfKind {
     pub(super) generation: u64,
     /// Number of the last `list_changed`.
     pub(super) changed: Seq,
+    /// Number of the last first page that could not be read, or not its `nextCursor`.
+    pub(super) unread: Seq,
 }
 
 /// The clients that got a cursor, each with its newest run.

@@ -44,6 +44,7 @@ mod interaction;
 mod inventory;
 mod inventory_fold;
 mod issued;
+mod issuing;
 mod key;
 mod key_set;
 mod late;

@@ -25,6 +25,8 @@ pub(super) struct Params<'a> {
     pub(super) declared: Option<Cow<'a, str>>,
     /// `clientInfo`, of `_meta` or of `initialize`.
     pub(super) client: Option<Who<'a>>,
+    /// It may have been there, and redaction took it or a part of it away.
+    pub(super) client_hidden: bool,
     /// `requestId` of a cancellation.
     pub(super) request_id: Option<Key>,
     /// `reason` of a cancellation.
@@ -140,6 +142,7 @@ impl<'a> Params<'a> {
                 b"progressToken" => found.progress_token = token_of(value, redacted),
                 b"clientInfo" => {
                     found.client = who(value, redacted);
+                    found.client_hidden = is_redacted(value, redacted);
                     found.raw.client_info = Some(value);
                 }
                 b"requestId" => found.request_id = key_of(value, redacted),
@@ -163,11 +166,13 @@ impl<'a> Params<'a> {
         found.operation = found.operation.or(uri);
         found.base = (!redacted).then_some(base);
         found.hidden = !params.starts_with(b"{") && is_redacted(params, redacted);
+        found.client_hidden |= found.hidden;
         found
     }
 
     fn read_meta(&mut self, meta: &'a [u8], redacted: bool) {
         self.token_hidden = !meta.starts_with(b"{") && is_redacted(meta, redacted);
+        self.client_hidden |= self.token_hidden;
         each(meta, |name, value| match name {
             b"progressToken" => {
                 self.token = token_of(value, redacted);
@@ -176,6 +181,7 @@ impl<'a> Params<'a> {
             b"io.modelcontextprotocol/protocolVersion" => self.declared = text_of(value, redacted),
             b"io.modelcontextprotocol/clientInfo" => {
                 self.client = who(value, redacted);
+                self.client_hidden = is_redacted(value, redacted);
                 self.raw.client_info = Some(value);
             }
             b"io.modelcontextprotocol/clientCapabilities" => {

@@ -10,6 +10,7 @@ use super::{
     canonical,
     hash::Map,
     hops::{ClientKey, Side},
+    issued::State,
     key_set::KeySet,
     reading::Known,
 };
@@ -39,17 +40,10 @@ pub(super) struct Shape {
 impl Shape {
     /// Hash of direction, method and name.
     pub(super) fn operation_hash(&self) -> u64 {
-        let name = |text: &str| canonical::name(text.as_bytes());
-        let operation = self.operation.as_deref().map_or(0, name);
-        let side = u64::from(self.side == Side::Client);
-        name(&self.method)
-            .rotate_left(17)
-            .wrapping_add(operation)
-            .rotate_left(17)
-            .wrapping_add(side)
+        operation_hash(self.side, &self.method, self.operation.as_deref())
     }
 
-    fn is_vague(&self) -> bool {
+    pub(super) fn is_vague(&self) -> bool {
         self.hidden.0 || self.hidden.1
     }
 
@@ -164,8 +158,8 @@ impl Parked {
         Some(shape)
     }
 
-    /// Takes out the one operation that the request continues.
-    pub(super) fn take(&mut self, retry: &Shape) -> Continuation {
+    /// Takes out the one operation that the request continues; `known`: what is known of its state.
+    pub(super) fn take(&mut self, retry: &Shape, known: Option<State>) -> Continuation {
         let mut ambiguous = false;
         let of_state = self.of_state(retry);
         let same: Vec<_> = of_state
@@ -173,14 +167,22 @@ impl Parked {
             .copied()
             .filter(|(_, shape)| shape.same_operation(retry))
             .collect();
-        let foreign = |(_, shape): &&(CallId, Shape)| shape.client == retry.client;
+        let foreign = |(_, shape): &&(CallId, Shape)| shape.client.is_surely(retry.client);
         let elsewhere = match same.as_slice() {
             [] => of_state.iter().copied().find(foreign),
             _ => None,
         };
         let elsewhere = elsewhere.map(|(_, shape)| shape.seq);
+        // A state that was issued for what does not wait any more belongs to nothing that waits.
+        let is_over = same.is_empty()
+            && known.is_some_and(|known| {
+                of_state.is_empty() || !known.is_foreign_to(retry.operation_hash())
+            });
         let by_state = narrowed(same, true, retry, &mut ambiguous);
-        let found = by_state.or_else(|| self.of_keys(retry, &mut ambiguous));
+        let found = match by_state {
+            None if !is_over => self.of_keys(retry, &mut ambiguous),
+            found => found,
+        };
         let Some(call) = found else {
             return Continuation::Nothing {
                 ambiguous,
@@ -246,6 +248,17 @@ impl Parked {
         let places = places.into_iter().flatten();
         places.filter_map(|place| self.list.get(place)).collect()
     }
+}
+
+/// Hash of who asks, the method and the name of the operation.
+pub(super) fn operation_hash(side: Side, method: &str, operation: Option<&str>) -> u64 {
+    let name = |text: &str| canonical::name(text.as_bytes());
+    let side = u64::from(side == Side::Client);
+    name(method)
+        .rotate_left(17)
+        .wrapping_add(operation.map_or(0, name))
+        .rotate_left(17)
+        .wrapping_add(side)
 }
 
 fn unlist<K: Hash + Eq>(index: &mut Index<K>, key: &K, place: u64) {

@@ -27,6 +27,8 @@ struct Connection {
     last: ClientKey,
     /// Who the last `initialize` on it declared.
     who: u32,
+    /// Redaction took that away.
+    hidden: bool,
 }
 
 /// What the peers said about themselves.
@@ -152,10 +154,11 @@ impl Peers {
         &mut self,
         http: Option<&HttpFields>,
         conn: u32,
-        declared: Option<u32>,
+        (declared, hidden): (Option<u32>, bool),
         initializes: bool,
     ) -> ClientKey {
-        let ClientKey { peer, host, who } = self.sender_key(http, conn);
+        let sender = self.sender_key(http, conn);
+        let (host, who) = (sender.host, sender.who);
         if let Some(who) = declared {
             let known = self.hosts.entry(host).or_insert(who);
             if *known != who {
@@ -163,9 +166,9 @@ impl Peers {
             }
         }
         let last = ClientKey {
-            peer,
-            host,
             who: declared.unwrap_or(who),
+            hidden: hidden || declared.is_none() && sender.hidden,
+            ..sender
         };
         // Over HTTP an unknown connection says nothing of who spoke on it before.
         if http.is_some() && conn == 0 {
@@ -176,8 +179,9 @@ impl Peers {
             self.connections.clear();
         }
         let connection = self.connections.entry(conn).or_default();
-        if let (Some(who), true) = (declared, initializes) {
-            connection.who = who;
+        if initializes && (hidden || declared.is_some()) {
+            connection.who = declared.unwrap_or(connection.who);
+            connection.hidden = hidden;
         }
         connection.last = last;
         last
@@ -192,13 +196,19 @@ impl Peers {
         let (peer, host) = (self.number(peer.unwrap_or_default()), self.number(host));
         let unknown = http.is_some() && conn == 0;
         let of_connection = self.connections.get(&conn).filter(|_| !unknown);
-        let greeted = of_connection.map_or(0, |connection| connection.who);
+        let (greeted, hidden) =
+            of_connection.map_or((0, false), |connection| (connection.who, connection.hidden));
         let of_host = self.hosts.get(&host).copied();
         let who = match greeted {
             0 => of_host.filter(|who| *who != u32::MAX).unwrap_or(0),
             who => who,
         };
-        ClientKey { peer, host, who }
+        ClientKey {
+            peer,
+            host,
+            who,
+            hidden,
+        }
     }
 
     /// The client key of a frame of the server that belongs to no request.

@@ -58,13 +58,13 @@ fn number(value: &[u8]) -> Option<Box<str>> {
     (is_number && text.len() <= MAX_TEXT).then(|| text.into())
 }
 
-/// Frames that hide from which request on a token is good.
+/// Frames that hide from which request on a token is good, or what an answer says.
 #[derive(Debug, Default)]
 pub(super) struct Unseen {
     /// A request of a side had a token that was redacted, or cut off.
     tokens: PerSide<bool>,
-    /// The last frame of the server of which only a part is there.
-    pub(super) cut: Seq,
+    /// The last answer whose request is not known, or whose body went by unread.
+    pub(super) answer: Seq,
     /// The last frame that was redacted: it may have ended any request or task.
     pub(super) redacted: Seq,
 }

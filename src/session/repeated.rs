@@ -28,6 +28,7 @@ impl Machine {
         };
         let faulty = self.warns(at.row);
         self.link_repeated(at, call, facts);
+        self.note_stray_state(at, Some(hop), parts);
         let owed = self.judge_repeated(at, hop, parts);
         let key = parts.id.and_then(|id| reading::key_of(id, at.redacted));
         if let Some(key) = key {

@@ -163,9 +163,12 @@ impl Machine {
             return 0;
         }
         let declared = params.client.as_ref().map(|who| self.peers.declare(who));
-        let client = self
-            .peers
-            .client_key(http, at.conn, declared, method == "initialize");
+        let client = self.peers.client_key(
+            http,
+            at.conn,
+            (declared, params.client_hidden),
+            method == "initialize",
+        );
         self.peers.count(client);
         let stated = &mut self.peers.stated;
         stated.hear_client(&params.raw, method == "initialize", at.redacted);

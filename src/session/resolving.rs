@@ -408,7 +408,11 @@ mod tests {
     #[test]
     fn clients_find_what_they_agree_with_and_nothing_else() {
         let keys = || (0..3).flat_map(|host| (0..3).map(move |who| (host, who)));
-        let key = |(host, who)| ClientKey { peer: 0, host, who };
+        let key = |(host, who)| ClientKey {
+            host,
+            who,
+            ..ClientKey::default()
+        };
         for asking in keys().map(key) {
             let mut refusals = Refusals::default();
             for (seq, refused) in (1..).zip(keys().map(key)) {

@@ -27,6 +27,8 @@ pub(super) struct Linked {
     parked: Box<Shape>,
     base: Option<u64>,
     issue: Option<StateIssue>,
+    /// It may continue something else, which nobody could read or which was forgotten.
+    doubtful: bool,
 }
 
 impl Machine {
@@ -39,12 +41,17 @@ impl Machine {
         params: &Params<'_>,
         is_legacy: bool,
     ) -> Option<Linked> {
+        self.note_hidden_retry(at, params);
         // The answers in `tasks/update` are for a task.
         if !params.may_be_retry() || method == "tasks/update" {
             return None;
         }
         let retry = self.shape_of_retry(at, method, params);
-        match self.parked.take(&retry) {
+        let known = match &retry.state {
+            Known::Is(state) => self.issued.get(state),
+            _ => None,
+        };
+        match self.parked.take(&retry, known) {
             Continuation::Linked {
                 call,
                 parked,
@@ -53,16 +60,18 @@ impl Machine {
                 if let Known::Is(state) = retry.state {
                     self.issued.use_up(state);
                 }
-                let same_client = parked.client == retry.client;
+                let same_client = parked.client.is_surely(retry.client);
                 let issue = (!by_state && same_client)
                     .then(|| issue_of(&parked.state, &retry.state))
                     .flatten();
+                let doubtful = self.is_doubtful(&retry);
                 Some(Linked {
                     call,
                     hidden: parked.hidden,
                     parked,
                     base: retry.base,
                     issue,
+                    doubtful,
                 })
             }
             Continuation::Nothing {
@@ -75,6 +84,21 @@ impl Machine {
                 None
             }
         }
+    }
+
+    /// True when what the retry really continues may be nothing that is parked.
+    fn is_doubtful(&mut self, retry: &Shape) -> bool {
+        let operation = retry.operation_hash();
+        let again = match (&retry.state, &retry.keys) {
+            (Known::Absent, Known::Is(keys)) => {
+                self.issued.repeats(operation, keys.sum, retry.base)
+            }
+            _ => false,
+        };
+        again
+            || retry.is_vague()
+            || self.counters.retired_exchanges > 0
+            || self.issued.may_be_hidden(operation)
     }
 
     fn shape_of_retry(&mut self, at: &At, method: &str, params: &Params<'_>) -> Shape {
@@ -111,7 +135,10 @@ impl Machine {
                 "client: sent the requestState of frame {} with another request than the one it was issued for",
                 issued.0
             );
-            self.remark_absence(at, Code::MrtrStateElsewhere, text);
+            // It may have been issued for this request too, and may have come back already.
+            let doubtful =
+                self.issued.may_be_hidden(operation) || self.issued.hidden_retry > issued;
+            self.remark_doubtfully(at, doubtful, Code::MrtrStateElsewhere, text);
         } else if ambiguous {
             let text =
                 "client: the retry is ambiguous; it fits several operations that wait for input";
@@ -182,18 +209,19 @@ impl Machine {
                 format!("client: the retry has another requestState than frame {frame} issued"),
             ),
         };
-        // A cut answer after it may be what the retry continues.
-        let hole = if self.unseen.cut.0 > frame {
-            u64::MAX
-        } else {
-            at.hole
-        };
+        self.remark_doubtfully(at, linked.doubtful, code, text);
+    }
+
+    /// Makes a remark that rests on the absence of an earlier frame; one that could not be read, or was
+    /// forgotten, is like a lost one.
+    fn remark_doubtfully(&mut self, at: &At, doubtful: bool, code: Code, text: String) {
+        let hole = if doubtful { u64::MAX } else { at.hole };
         self.remark_absence(&At { hole, ..*at }, code, text);
     }
 
     /// A retry needs an id of its own; ids of two clients have nothing to do with one another.
     fn remark_reused_id(&mut self, at: &At, linked: &Linked, key: Option<&Key>) {
-        let Some(key) = key.filter(|_| linked.parked.client == at.client) else {
+        let Some(key) = key.filter(|_| linked.parked.client.is_surely(at.client)) else {
             return;
         };
         let former = self.call(linked.call).and_then(|call| {

@@ -109,6 +109,7 @@ struct Before {
     call: CallId,
     seq: Seq,
     exchange: u64,
+    client: ClientKey,
     spare: u32,
     waiting: bool,
     answered: bool,
@@ -187,6 +188,7 @@ impl Machine {
             call: entry.call,
             seq: entry.seq,
             exchange: entry.exchange,
+            client: entry.client,
             spare: entry.shared.as_ref().map_or(0, |shared| shared.spare),
             waiting: entry.waiting,
             answered: entry.answered,
@@ -231,8 +233,12 @@ impl Machine {
             spare: before.spare.saturating_add(1),
             accused: None,
         };
-        // A frame that was not recorded may be its answer: nobody is accused on that (2.3.5, 5.4).
-        let doubtful = at.hole > before.seq.0 || uncertain || self.may_have_ended(at.side, before);
+        // A frame that was not recorded may be its answer, and clients that redaction hides may be two:
+        // nobody is accused on that (2.3.5, 5.4, 21).
+        let doubtful = at.hole > before.seq.0
+            || uncertain
+            || self.may_have_ended(at.side, before)
+            || !at.client.is_surely(before.client);
         let new_space = self.id_spaces.start(at.client);
         let same_space = new_space.is_none_or(|start| start <= before.seq);
         if same_space && doubtful {

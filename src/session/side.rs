@@ -50,6 +50,8 @@ pub(super) struct ClientKey {
     pub(super) peer: u32,
     pub(super) host: u32,
     pub(super) who: u32,
+    /// It said who it is, and redaction took that away: `who` is a guess. Not compared.
+    pub(super) hidden: bool,
 }
 
 impl PartialEq for ClientKey {
@@ -72,6 +74,16 @@ impl ClientKey {
             0 => (0, self.host, self.who),
             peer => (peer, 0, 0),
         }
+    }
+
+    /// Equal, and nothing of it is unknown: unknown values never equal (session-model.md 21).
+    pub(super) fn is_surely(self, other: Self) -> bool {
+        self == other && !self.is_unsure() && !other.is_unsure()
+    }
+
+    /// True when redaction hides what would tell it from others.
+    pub(super) fn is_unsure(self) -> bool {
+        self.hidden && self.peer == 0
     }
 
     /// All of it as one number.

@@ -260,3 +260,69 @@ fn one_scope_per_run_19_2() {
         check_remarks(&text, expected);
     }
 }
+
+#[test]
+fn a_page_whose_first_page_was_not_read_is_not_compared_with_an_older_run_19_2() {
+    const NEW: &str = "> Q3 tools/list [v=2026-07-28 c=h:1 x=3]";
+    let list = |id: u8, cursor: &str, conn: &str| {
+        format!("> Q{id} tools/list {{{cursor}}} [v=2026-07-28 c={conn} x={id}]")
+    };
+    let page = |id: u8, scope: &str, next: &str| {
+        format!("< R{id} {{tools:[],ttlMs:0,cacheScope:{scope}{next}}} [x={id}]")
+    };
+    let older = [
+        list(1, "", "h:1"),
+        page(1, "public", ",nextCursor:p2"),
+        list(2, "cursor:p2", "h:1"),
+        page(2, "public", ""),
+    ]
+    .join("\n");
+    let then = |between: &[&str]| {
+        let last = [list(4, "cursor:p2", "h:1"), page(4, "private", "")].join("\n");
+        format!("{older}\n{}\n{last}", between.join("\n"))
+    };
+    let answer = |result: &str, marks: &str| {
+        format!("< {{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{result}}} [{marks} x=3]")
+    };
+    let hidden = r#"{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private","nextCursor":"[REDACTED]"}"#;
+    let no_tools = r#"{"resultType":"complete","tools":"[REDACTED]","ttlMs":0,"cacheScope":"private","nextCursor":"p2"}"#;
+    let cases = [
+        (
+            then(&[NEW, "< T \"…\" [trunc peek={id:3,has:result} x=3]"]),
+            "",
+        ),
+        (then(&[NEW, "< T \"…\" [trunc]"]), ""),
+        (then(&[NEW, "< H200 unobserved [x=3]"]), ""),
+        (then(&[NEW, &answer(hidden, "red")]), ""),
+        (then(&[NEW, &answer(no_tools, "red")]), ""),
+        (then(&[NEW, &answer("\"[REDACTED]\"", "red")]), ""),
+        (then(&[NEW, &page(9, "private", ",nextCursor:p2")]), ""),
+        // Its own first page, and nothing between that could be another.
+        (
+            then(&["> Q3 ping [c=h:1 x=3]", "< R3 {} [x=3]"]),
+            "cache-scope-changed@8",
+        ),
+        (then(&[NEW, "< E3 -32603 [x=3]"]), "cache-scope-changed@8"),
+        (
+            then(&[NEW, &page(3, "public", ",nextCursor:p2")]),
+            "cache-scope-changed@8",
+        ),
+        // A later first page of another client that leads to the same cursor.
+        (
+            [
+                list(1, "", "g:1"),
+                page(1, "public", ",nextCursor:p2"),
+                list(2, "cursor:p2", "h:1"),
+                page(2, "private", ""),
+            ]
+            .join("\n"),
+            "",
+        ),
+    ];
+    for (text, expected) in cases {
+        fold(&text, Limits::NONE, |session| {
+            let own = own_remarks(session, "cache-scope-changed");
+            assert_eq!(own, expected, "{text}");
+        });
+    }
+}

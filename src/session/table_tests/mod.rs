@@ -25,6 +25,7 @@ mod retries_more;
 mod reuse;
 mod revisions;
 mod shapes;
+mod states;
 mod subscriptions;
 mod summary;
 mod tasks;
