@@ -12,6 +12,10 @@ use crate::wire::json;
 
 /// What is kept of the parameters of a request or notification.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent marks, not states of one machine"
+)]
 pub(super) struct Params<'a> {
     /// `name`, else `uri`.
     pub(super) operation: Option<Cow<'a, str>>,
