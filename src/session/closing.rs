@@ -131,12 +131,14 @@ impl Machine {
         let Some(entry) = self.hops.get(hop) else {
             return;
         };
-        let (id, is_client) = (entry.call, entry.side == Side::Client);
+        // After one that overtook its request, further frames of the exchange may have come already.
+        let may_be_last = entry.side == Side::Client && entry.seq < at.row.seq;
+        let id = entry.call;
         if !entry.waiting {
             self.found_again(hop, facts);
         }
         let settles = |call: Cow<'_, Call>| call.is_open() || call.awaits_late;
-        if at.cut && is_client && self.call(id).is_some_and(settles) {
+        if at.cut && may_be_last && self.call(id).is_some_and(settles) {
             let noted = self.cut.len() < MAX_CUT;
             self.forgotten.cut_answers += u64::from(!noted);
             if noted {

@@ -142,6 +142,19 @@ fn an_answer_ahead_of_its_request_says_all_that_it_says_behind_it() {
 }
 
 #[test]
+fn a_cut_answer_ahead_of_its_request_stands_when_its_exchange_is_closed() {
+    let cut = "< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{ [trunc x=4]";
+    for then in ["", "@10 < N x [x=4]\n"] {
+        let request = "> Q1 call t [x=4 v=2026-07-28]";
+        let text = format!("@10 {cut}\n{then}@10 {request}\nclosed: server [x=4]");
+        fold(&text, Limits::NONE, |session| {
+            let counters = session.counters();
+            assert_eq!((counters.completed, counters.errors), (1, 0), "{text}");
+        });
+    }
+}
+
+#[test]
 fn a_row_that_left_memory_counts_as_one_that_is_held() {
     let limits = Limits {
         body_bytes: Some(1),
