@@ -9,7 +9,7 @@ use super::{
     classify::Parts,
     extra::Extra,
     fact::Fact,
-    hops::Side,
+    hops::{ClientKey, Side},
     key::Key,
     machine::{At, Machine},
     refused::Verdict,
@@ -182,9 +182,14 @@ impl Machine {
     /// The answer to this request that was there before it.
     pub(super) fn answer_early(&mut self, at: &At, key: &Key, facts: &mut Vec<Fact>) {
         let fits = |early: &Early| {
+            let sender = ClientKey {
+                peer: early.peer,
+                ..ClientKey::default()
+            };
             early.at.side != at.side
                 && early.key == *key
                 && early.at.conn == at.conn
+                && sender.agrees(at.client)
                 && (early.at.exchange == at.exchange || early.at.exchange == 0)
         };
         let Some(found) = self.early.list.iter().position(fits) else {

@@ -142,6 +142,22 @@ fn an_answer_ahead_of_its_request_says_all_that_it_says_behind_it() {
 }
 
 #[test]
+fn an_answer_ahead_of_a_request_of_another_client_is_not_its_own() {
+    for (of_answer, of_request, completed) in [
+        ("peer=p", "peer=p", 1),
+        ("peer=p", "peer=q", 0),
+        ("c=h:1 peer=p", "c=h:1 peer=q", 0),
+        ("c=h:1 peer=p", "c=h:1", 1),
+        ("c=h:1", "c=h:1 peer=q", 1),
+    ] {
+        let text = format!("@10 < R1 {{}} [{of_answer}]\n@10 > Q1 ping [{of_request}]");
+        fold(&text, Limits::NONE, |session| {
+            assert_eq!(session.counters().completed, completed, "{text}");
+        });
+    }
+}
+
+#[test]
 fn a_cut_answer_ahead_of_its_request_stands_when_its_exchange_is_closed() {
     let cut = "< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{ [trunc x=4]";
     for then in ["", "@10 < N x [x=4]\n"] {
