@@ -1,7 +1,7 @@
 //! Frames that came after higher numbers had been folded: collected, then sorted in by a new fold
 //! where everything is still held, else folded where they are (session-model.md 2.2).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     fact::Fact,
@@ -48,8 +48,8 @@ pub(super) struct Frame {
 pub(super) struct Late {
     frames: BTreeMap<Seq, Frame>,
     bytes: u64,
-    /// A frame that was folded was replaced by one with the same number.
-    replaced: bool,
+    /// Numbers of those that replace a frame that was folded.
+    replacing: BTreeSet<Seq>,
 }
 
 impl Late {
@@ -59,13 +59,22 @@ impl Late {
     }
 
     fn is_empty(&self) -> bool {
-        self.frames.is_empty() && !self.replaced
+        self.frames.is_empty()
     }
 
     fn push(&mut self, frame: Frame) {
         self.bytes += payload_len(&frame.envelope);
         if let Some(before) = self.frames.insert(frame.envelope.seq, frame) {
             self.bytes = self.bytes.saturating_sub(payload_len(&before.envelope));
+        }
+    }
+
+    /// No new fold is possible any more: what was folded stays, whatever is better.
+    fn replaces_no_more(&mut self) {
+        for seq in std::mem::take(&mut self.replacing) {
+            let frame = self.frames.remove(&seq);
+            let bytes = frame.map_or(0, |frame| payload_len(&frame.envelope));
+            self.bytes = self.bytes.saturating_sub(bytes);
         }
     }
 }
@@ -178,6 +187,7 @@ impl Session {
     /// reads the records that were held for it.
     pub(super) fn is_whole_no_more(&mut self) {
         self.whole = false;
+        self.late.replaces_no_more();
         let metas = std::mem::take(&mut self.metas);
         self.held_bytes = self.held_bytes.saturating_sub(metas.charge);
     }
@@ -302,7 +312,7 @@ impl Session {
             held.envelope = None;
         }
         self.late.push(frame);
-        self.late.replaced = true;
+        self.late.replacing.insert(seq);
     }
 
     /// The envelope of a number, if it is still held.

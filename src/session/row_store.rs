@@ -190,8 +190,16 @@ impl Rows {
         })
     }
 
-    /// Notes who sent a row.
+    /// Notes who sent a row; of the words that no format knows, those beyond the bound are one.
     pub(super) fn set_direction(&mut self, row: &mut Stored, direction: &Direction) {
+        if self.directions.is_empty() {
+            self.directions = vec![
+                Direction::ClientToServer,
+                Direction::ServerToClient,
+                Direction::Stderr,
+                Direction::Meta,
+            ];
+        }
         let known = self.directions.iter().position(|known| known == direction);
         let at = known.unwrap_or_else(|| {
             if self.directions.len() <= usize::from(LAST_DIRECTION) {

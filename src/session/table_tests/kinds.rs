@@ -297,6 +297,25 @@ fn a_direction_that_no_format_knows_is_the_recorders() {
 }
 
 #[test]
+fn however_many_directions_a_recorder_invents_the_known_ones_stay() {
+    let known = script::session("> Q1 ping, < R1 {}, stderr \"x\"").unwrap();
+    let mut frames: Vec<_> = (0..40).map(|_| known[0].clone()).collect();
+    for (at, frame) in frames.iter_mut().enumerate() {
+        frame.direction = crate::record::Direction::Unknown(format!("d{at}").into());
+    }
+    frames.extend(known);
+    let mut model = Model::new(Limits::NONE);
+    for (seq, frame) in (1..).zip(&mut frames) {
+        frame.seq = crate::record::Seq(seq);
+        model.ingest(&key(), frame, None, None, &mut Vec::new());
+    }
+    let session = model.session(&key()).unwrap();
+    for (position, frame) in frames.iter().enumerate().skip(40) {
+        assert_eq!(*session.row(position).unwrap().direction, frame.direction);
+    }
+}
+
+#[test]
 fn a_message_that_nests_too_deep_is_still_one() {
     let depth = crate::wire::json::MAX_DEPTH + 10;
     let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));

@@ -116,6 +116,26 @@ fn two_contents_of_one_number_leave_one_that_order_does_not_choose_2_1() {
 }
 
 #[test]
+fn a_better_copy_of_a_frame_that_can_be_replaced_no_more_counts_nothing() {
+    let text = "#1 @3 > Q1 b, #1 @2 > Q1 a, #2 @3 stderr \"x\"";
+    let limits = |body_bytes, rows| Limits { body_bytes, rows };
+    for limits in [limits(Some(1), None), limits(None, Some(1))] {
+        fold(text, limits, |session| {
+            let counters = session.counters();
+            let figures = (counters.frames, counters.requests, counters.pending);
+            assert_eq!(figures, (2, 1, 1), "{limits:?}");
+            assert_eq!(counters.conflicts, 1);
+            check_sums(session);
+        });
+    }
+    // A record of the recorder is one too.
+    let text = "#1 @3 closed: client [x=9], #1 @2 > N a, #2 @3 stderr \"x\", #3 stderr \"x\"";
+    fold(text, limits(Some(1), None), |session| {
+        assert_eq!(session.counters().frames, 2);
+    });
+}
+
+#[test]
 fn a_conflict_is_told_once_with_its_first_number() {
     let text = "#1 > N a, #2 > N b, #2 > N c, #1 > N d, #1 > N e";
     fold(text, Limits::NONE, |session| {
