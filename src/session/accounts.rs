@@ -223,9 +223,7 @@ impl Machine {
     pub(super) fn approximate(&mut self, id: CallId, change: impl Fn(&mut u64)) {
         if let Some(call) = self.call(id).filter(|call| call.is_tool) {
             let name = call.operation.clone();
-            let tool = self.tool(name.as_deref());
-            change(&mut tool.approximate_results);
-            tool.bytes_approximate = tool.approximate_results > 0;
+            change(&mut self.tool(name.as_deref()).approximate_results);
         }
     }
 

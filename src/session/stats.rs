@@ -183,13 +183,16 @@ pub struct ToolStats {
     pub result_bytes: u64,
     /// Largest of them.
     pub max_result_bytes: u64,
-    /// Bytes of a result are a floor or an estimate: its frame was truncated or redacted.
-    pub bytes_approximate: bool,
-    /// Results of which that is true.
+    /// Results whose frame was truncated or redacted.
     pub(super) approximate_results: u64,
 }
 
 impl ToolStats {
+    /// Bytes of a result are a floor or an estimate: its frame was truncated or redacted.
+    pub fn bytes_approximate(&self) -> bool {
+        self.approximate_results > 0
+    }
+
     /// The server's share of the durations.
     pub fn server(&self) -> &Durations {
         self.server.as_deref().unwrap_or(&self.durations)

@@ -107,7 +107,7 @@ fn tool(name: &str, stats: &ToolStats, json: &mut Json<'_>) {
     json.count("cancelled", stats.cancelled);
     json.count("superseded", stats.superseded);
     json.count("max_round_trips", stats.max_round_trips);
-    let is_exact = stats.durations.is_exact() && !stats.bytes_approximate;
+    let is_exact = stats.durations.is_exact() && !stats.bytes_approximate();
     json.mark("approximate", !is_exact);
 }
 

@@ -83,7 +83,7 @@ fn words(session: &Session) -> Vec<String> {
         format!("slowest={}", session.slowest_calls().len()),
         format!("bytes={}", tool.result_bytes),
         format!("max_bytes={}", tool.max_result_bytes),
-        format!("approximate={}", tool.bytes_approximate),
+        format!("approximate={}", tool.bytes_approximate()),
     ]
 }
 
